@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 MAX_RETRY_AFTER_SECONDS: Final = 86_400.0
-"""One day, the longest wait in any shipped policy. Longer values seen in the field are mistakes (milliseconds, an epoch)."""
+"""One day, the longest wait in any shipped policy; longer values seen in the field are milliseconds or an epoch."""
 
 _DELAY_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _HTTP_DATE = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*[0-9]{2}:[0-9]{2}:[0-9]{2}.*", re.ASCII)
@@ -115,7 +115,7 @@ def judge(exchange: Exchange, *, now: datetime) -> Outcome:
 
 
 def parse_retry_after(raw: str | None, now: datetime) -> float | None:
-    """Return the seconds a Retry-After value asks to wait, 0 to MAX_RETRY_AFTER_SECONDS; None when it says nothing usable.
+    """Return the seconds a Retry-After asks to wait, 0 to MAX_RETRY_AFTER_SECONDS, or None when it is not usable.
 
     Seconds or an HTTP date (RFC 9110, 10.2.3); fractions too, which some services send. A date in the past asks for no
     wait. Negative numbers, durations such as `1m0s`, `NaN` and other nonsense are ignored. `now` is aware.
@@ -198,9 +198,9 @@ def _whereto(exchange: Exchange) -> str:
 
 
 _KIND_REASONS: Final = {
-    Kind.REJECTED: "the endpoint refused this request and would refuse it again; compare its answer with what it expects",
-    Kind.AUTH: "the endpoint refused the signature or its credentials; check for a rotated secret or a changed endpoint,"
-    " then redrive",
+    Kind.REJECTED: "the endpoint refuses this request and would again; compare its answer with what it expects",
+    Kind.AUTH: "the endpoint refused the signature or credentials; check for a rotated secret or a changed endpoint, "
+    "then redrive",
     Kind.GONE: "the endpoint says it is gone for good; it is disabled until its owner enables it again",
     Kind.THROTTLED: "the endpoint asks for a slower pace; it is sent less and this delivery waits longer",
     Kind.SERVER_ERROR: "the endpoint failed on its side; it is tried again",
@@ -210,7 +210,7 @@ _STATUS_REASONS: Final = {
     404: "nothing is served at the endpoint's URL; check its path, then redrive",
     405: "the endpoint's URL does not take POST; check its path, then redrive",
     408: "the endpoint gave up waiting for the request; it is sent less and this delivery waits longer",
-    413: "the body is larger than the endpoint takes; raise its limit or publish less data, as a retry sends the same bytes",
+    413: "the body is larger than the endpoint takes and a retry sends the same; raise its limit or publish less data",
     415: "the endpoint does not take application/json; let it accept that content type, then redrive",
     502: "a gateway in front of the endpoint got no good answer from it; it is sent less and tried again",
     503: "the endpoint is unavailable for now; it is sent less and tried again",
@@ -222,8 +222,8 @@ _FAILURE_REASONS: Final = {
     Failure.CONNECTION: "Could not connect to the endpoint, or it hung up before the request was sent; tried again",
     Failure.DNS: "The endpoint's host name did not resolve; check its spelling and DNS if this goes on",
     Failure.TLS: "No trusted TLS connection; check the endpoint's certificate, its name, dates and issuer",
-    Failure.UNKNOWN: "The connection was lost after the request went out: it may have been processed, so it is sent again"
-    " with the same id",
+    Failure.UNKNOWN: "The connection was lost after the request went out: it may have been processed, so it is sent "
+    "again with the same id",
     Failure.BLOCKED: "Not sent: the endpoint's address may not be dialled; give it a public URL, or allow its network",
     Failure.INTERNAL: "Not sent: Holdfast could not build the request; the fault is ours, not the endpoint's",
 }

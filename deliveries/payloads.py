@@ -1,8 +1,9 @@
 """Renders an event's body once, strictly: the text stored here is the text signed, sent and sent again.
 
-Strict JSON: an object or array on top, text keys, finite numbers, text that is valid Unicode, at most MAX_BYTES of UTF-8
-and MAX_DEPTH levels. Inside the data a tuple is written as an array; anything else the caller converts first, as no one
-spelling of a Decimal or a date suits every receiver. NUL in text is fine: JSON escapes it and the body is never jsonb.
+Strict JSON: an object or array on top, text keys, finite numbers, text that is valid Unicode, at most MAX_BYTES of
+UTF-8 and MAX_DEPTH levels. Inside the data a tuple is written as an array; anything else the caller converts first, as
+no one spelling of a Decimal or a date suits every receiver. NUL in text is fine: JSON escapes it, and the body is
+stored as text, not as jsonb, which would refuse it.
 """
 
 import hashlib
@@ -76,15 +77,18 @@ def event_id_fault(id: object) -> str | None:
     if len(id) > MAX_ID_LENGTH:
         return f"An event id has at most {MAX_ID_LENGTH} characters, this one has {len(id)}."
     if not _EVENT_ID.fullmatch(id):
-        return "An event id holds only the letters A-Z and a-z, digits, `_`, `-` and `:`; no full stop, as that delimits the signed text."
+        return (
+            "An event id holds only the letters A-Z and a-z, digits, `_`, `-` and `:`; "
+            "a full stop would blur where the id ends in the signed text."
+        )
     return None
 
 
 def render(*, id: str, type: str, created_at: datetime, sequence: int, data: Any) -> str:
     """Return the body of an event as JSON text, keys in the order id, type, created_at, sequence, data.
 
-    `created_at` is aware; it is written as RFC 3339 in UTC with milliseconds. Raises InvalidPayload, whose `field` is the
-    path of the first fault (`data.a[0]`), and PayloadTooLarge.
+    `created_at` is aware; it is written as RFC 3339 in UTC with milliseconds. Raises InvalidPayload, whose `field` is
+    the path of the first fault (`data.a[0]`), and PayloadTooLarge.
     """
     if not isinstance(data, dict | list):
         raise InvalidPayload(f"The data is a dict or a list, not {_name(data)}.", rule="not-a-container")
@@ -92,7 +96,7 @@ def render(*, id: str, type: str, created_at: datetime, sequence: int, data: Any
     text, size = _encode(_BODY, body, data)
     if size > MAX_BYTES:
         raise PayloadTooLarge(
-            f"The body is {size:,} bytes of UTF-8 and may be {MAX_BYTES:,}: publish a link to the data instead of the data."
+            f"The body is {size:,} bytes of UTF-8 and may be {MAX_BYTES:,}: publish a link to the data instead."
         )
     return text
 

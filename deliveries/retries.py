@@ -1,8 +1,9 @@
 """When to try again, or why not: policy, attempt, outcome, clock and chance in, one decision out. Pure.
 
-Waits are jittered so that deliveries that failed at one moment do not return at one moment. Exponential policies use full
-jitter, `random(0, min(cap, base * 2**n))` (Marc Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015).
-There is no floor under it: a floor would gather the shortest draws on one instant, and pacing is what guards an endpoint.
+Waits are jittered so that deliveries that failed at one moment do not return at one moment. Exponential policies use
+full jitter, `random(0, min(cap, base * 2**n))` (Marc Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog,
+2015). There is no floor under it: a floor would gather the shortest draws on one instant, and pacing is what guards an
+endpoint.
 """
 
 from dataclasses import dataclass
@@ -33,9 +34,9 @@ class Policy:
 
     `max_attempts` counts the first attempt, which is made at once: seven attempts are one and six retries.
     Exponential: `base_seconds` is the first window, doubled for each retry up to `cap_seconds`.
-    Schedule: `schedule_seconds` holds the wait before each retry, lengthened by up to the share `jitter`; when there are
-    more retries than entries, the last entry repeats.
-    `deadline_seconds` counts from the delivery's start and its redrives. `timeout_seconds` None leaves it to the endpoint.
+    Schedule: `schedule_seconds` holds the wait before each retry, lengthened by up to the share `jitter`; when there
+    are more retries than entries, the last entry repeats.
+    `deadline_seconds` counts from the start of the budget. `timeout_seconds` None leaves it to the endpoint.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Policy:
 SHIPPED: Final = (
     # At most 65 hours of waits, so that all 16 attempts happen inside the deadline.
     Policy("default"),
-    # The example schedule people know from Standard Webhooks senders, cut to six retries over a day and a half.
+    # For people who want to name the hour of each retry: one attempt at once, six retries over a day and a half.
     Policy(
         "six-step",
         SCHEDULE,
@@ -60,9 +61,9 @@ SHIPPED: Final = (
         jitter=0.1,
         max_attempts=7,
     ),
-    # Stripe's budget: live mode retries for up to three days with exponential backoff.
+    # Stripe retries for up to three days with exponential backoff; same windows as the default.
     Policy("stripe", max_attempts=16, deadline_seconds=3 * _DAY, timeout_seconds=20),
-    # Plaid documents its waits: four times the one before, from 30 seconds, for up to 24 hours.
+    # Plaid names its waits: each four times the one before, from 30 seconds, for up to 24 hours.
     Policy(
         "plaid",
         SCHEDULE,
@@ -72,9 +73,9 @@ SHIPPED: Final = (
         deadline_seconds=_DAY,
         timeout_seconds=15,
     ),
-    # Modern Treasury's budget: 20 attempts in seven days; at most 4.8 days of waits.
+    # Modern Treasury backs off exponentially, for a week; at most 4.8 days of waits.
     Policy("modern-treasury", max_attempts=20, deadline_seconds=7 * _DAY, timeout_seconds=30),
-    # Adyen's budget: 10 attempts in a day; at most 14.5 hours of waits.
+    # Adyen within a day; at most 14.5 hours of waits.
     Policy(
         "adyen",
         base_seconds=2 * _MINUTE,
@@ -84,8 +85,9 @@ SHIPPED: Final = (
         timeout_seconds=30,
     ),
 )
-"""The policies a fresh installation gets as rows. Budgets (attempts, deadline, timeout) are the providers' published ones;
-windows are ours where a provider names none, chosen so that the whole budget fits inside the deadline."""
+"""The policies a fresh installation gets as rows. Those named after a provider follow the budget (attempts, deadline,
+timeout) it published for its own webhooks; providers change theirs, so read the numbers, not the name. Windows are ours
+where a provider names none, chosen so that every attempt of the budget fits inside the deadline."""
 
 
 class GiveUpKind(StrEnum):
@@ -125,8 +127,8 @@ def decide(
 ) -> Decision:
     """Return what follows the failed or successful `attempt`, counted from 1 within the current budget.
 
-    `now` and `deadline_at` are aware. A retry that could only come at or after the deadline is given up now: waiting for
-    it would hide a delivery that is already lost.
+    `now` and `deadline_at` are aware. A retry that could only come at or after the deadline is given up now: waiting
+    for it would hide a delivery that is already lost.
     """
     if outcome.permanence is Permanence.FINAL:
         return Done()
@@ -158,7 +160,7 @@ def backoff_seconds(policy: Policy, attempt: int, rng: Random) -> float:
 
 
 def policy_faults(policy: Policy) -> dict[str, str]:
-    """Return a sentence for each field that makes no sense, keyed by the field's name; empty when the policy is usable."""
+    """Return a sentence for each field that makes no sense, keyed by field name; empty when the policy is usable."""
     faults = _budget_faults(policy)
     if policy.kind == EXPONENTIAL:
         return faults | _exponential_faults(policy)
@@ -179,7 +181,7 @@ def _delay_seconds(policy: Policy, attempt: int, outcome: Outcome, rng: Random) 
 
 
 def _seconds_between(start: datetime, end: datetime) -> float:
-    # Two moments in one zone subtract as wall clocks, an hour off across a change to or from summer time; in UTC they do not.
+    # Two moments in one zone subtract as wall clocks, an hour off across a change to or from summer time; not in UTC.
     return (end.astimezone(UTC) - start.astimezone(UTC)).total_seconds()
 
 
