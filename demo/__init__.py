@@ -1,0 +1,1 @@
+"""What the demo needs beside Holdfast itself: a receiver to deliver to."""
