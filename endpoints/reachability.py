@@ -14,46 +14,46 @@ Network = IPv4Network | IPv6Network
 _REFUSED_IPV4 = {
     IPv4Network(text): kind
     for text, kind in {
-        "0.0.0.0/8": "unspecified",
-        "10.0.0.0/8": "private",
+        "0.0.0.0/8": "the unspecified address",
+        "10.0.0.0/8": "a private address",
         "100.64.0.0/10": "shared by a carrier's customers (RFC 6598)",
-        "127.0.0.0/8": "loopback",
-        "169.254.0.0/16": "link-local, where clouds serve instance metadata",
+        "127.0.0.0/8": "a loopback address",
+        "169.254.0.0/16": "a link-local address, where clouds serve instance metadata",
         "168.63.129.16/32": "where Azure serves its virtual machines' agents",
-        "172.16.0.0/12": "private",
+        "172.16.0.0/12": "a private address",
         "192.0.0.0/24": "reserved for protocols (RFC 6890)",
-        "192.0.2.0/24": "documentation",
+        "192.0.2.0/24": "reserved for documentation",
         "192.31.196.0/24": "reserved for AS112 (RFC 7535)",
         "192.52.193.0/24": "reserved for multicast tunnels (RFC 7450)",
         "192.88.99.0/24": "a 6to4 relay (RFC 7526)",
-        "192.168.0.0/16": "private",
+        "192.168.0.0/16": "a private address",
         "192.175.48.0/24": "reserved for AS112 (RFC 7534)",
-        "198.18.0.0/15": "benchmarking (RFC 2544)",
-        "198.51.100.0/24": "documentation",
-        "203.0.113.0/24": "documentation",
-        "224.0.0.0/4": "multicast",
-        "240.0.0.0/4": "reserved or broadcast",
+        "198.18.0.0/15": "reserved for benchmarking (RFC 2544)",
+        "198.51.100.0/24": "reserved for documentation",
+        "203.0.113.0/24": "reserved for documentation",
+        "224.0.0.0/4": "a multicast address",
+        "240.0.0.0/4": "reserved, or broadcast",
     }.items()
 }
 # Everything outside global unicast (2000::/3, RFC 4291) is refused as well; these only have a better name for it.
 _REFUSED_IPV6 = {
     IPv6Network(text): kind
     for text, kind in {
-        "::/128": "unspecified",
-        "::1/128": "loopback",
+        "::/128": "the unspecified address",
+        "::1/128": "a loopback address",
         "::/96": "an IPv4-compatible form, which is long deprecated (RFC 4291)",
         # Where the IPv4 part sits in this one is up to each network, so it cannot be judged (RFC 8215).
         "64:ff9b:1::/48": "a network's own IPv4 translation",
         "2001::/32": "Teredo, which hides an IPv4 address (RFC 4380)",
         "2001::/23": "reserved for protocols (RFC 2928)",
-        "2001:db8::/32": "documentation",
+        "2001:db8::/32": "reserved for documentation",
         "2002::/16": "6to4, which hides an IPv4 address (RFC 3056)",
         "2620:4f:8000::/48": "reserved for AS112 (RFC 7534)",
-        "3fff::/20": "documentation (RFC 9637)",
-        "fc00::/7": "unique local, the private addresses of IPv6",
-        "fe80::/10": "link-local",
-        "fec0::/10": "site-local (RFC 3879)",
-        "ff00::/8": "multicast",
+        "3fff::/20": "reserved for documentation (RFC 9637)",
+        "fc00::/7": "unique local, one of the private addresses of IPv6",
+        "fe80::/10": "a link-local address",
+        "fec0::/10": "a site-local address (RFC 3879)",
+        "ff00::/8": "a multicast address",
     }.items()
 }
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
