@@ -9,14 +9,17 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum, auto
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 MAX_RETRY_AFTER_SECONDS: Final = 86_400.0
 """One day, the longest wait in any shipped policy; longer values seen in the field are milliseconds or an epoch."""
 
+MAX_LOCATION_SHOWN: Final = 300
+"""Characters of a Location that a reason shows."""
+
 _DELAY_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _HTTP_DATE = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*[0-9]{2}:[0-9]{2}:[0-9]{2}.*", re.ASCII)
-_PLAIN_HOST = re.compile(r"[A-Za-z0-9._:-]{1,255}")
+_PRINTABLE = re.compile(r"[!-~]+")
 
 
 class Failure(StrEnum):
@@ -178,23 +181,26 @@ def _status_reason(kind: Kind, status: int) -> str:
 
 
 def _redirect_reason(exchange: Exchange, status: int) -> str:
-    """Name the host only: the rest of a Location may be a credential, and reasons travel to logs and mail."""
     return (
-        f"Answered {status} with a redirect{_whereto(exchange)}, which is never followed: save the final URL as the "
-        "endpoint's URL (the attempt keeps the Location), then redrive."
+        f"Answered {status} with a redirect{_whereto(exchange.location)}, which is never followed: "
+        "save the final URL as the endpoint's URL, then redrive."
     )
 
 
-def _whereto(exchange: Exchange) -> str:
-    if not exchange.location:
+def _whereto(location: str | None) -> str:
+    """Name the Location without its user, query and fragment, where credentials travel: reasons reach logs and mail."""
+    if not location:
         return " that names no Location"
     try:
-        host = urlsplit(exchange.location).hostname
+        parts = urlsplit(location)
     except ValueError:
         return " to an unreadable Location"
-    if not host or host == exchange.host:
-        return " to another path on the same host"
-    return f" to {host}" if _PLAIN_HOST.fullmatch(host) else " to an unreadable Location"
+    host = parts.netloc.rpartition("@")[2]
+    plain = urlunsplit((parts.scheme, host, parts.path, "", ""))
+    if not _PRINTABLE.fullmatch(plain):
+        return " to an unreadable Location"
+    hidden = "?…" if parts.query else ""
+    return f" to {plain[:MAX_LOCATION_SHOWN]}{hidden}"
 
 
 _KIND_REASONS: Final = {
