@@ -21,11 +21,11 @@ class Account:
     gid: int
 
     def run(self, argv: list[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-        """Run `argv` to its end as this account, away from the terminal's process group; never raises for its status."""
+        """Run `argv` to its end as this account, away from the terminal; never raises for its status."""
         return run_detached(argv, user=self.uid, group=self.gid, extra_groups=[], **options)
 
     def reaches(self, path: Path) -> bool:
-        """Say whether this account may walk into the folder (or run the file) `path`: asked of the kernel, not guessed."""
+        """Say whether this account may walk into the folder (or run the file) `path`; the kernel is asked."""
         return self.run(["/bin/sh", "-c", 'test -x "$1"', "sh", str(path)], cwd="/").returncode == 0
 
 
@@ -34,7 +34,7 @@ class OwnAccount(Account):
     """The account this process has already."""
 
     def run(self, argv: list[str], **options: Any) -> "subprocess.CompletedProcess[str]":
-        """Run `argv` to its end, away from the terminal's process group; never raises for its status."""
+        """Run `argv` to its end, away from the terminal; never raises for its status."""
         return run_detached(argv, **options)
 
 

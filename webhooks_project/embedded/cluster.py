@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from webhooks_project.embedded.errors import ServerNotStarted
 from webhooks_project.embedded.places import Places
@@ -48,7 +49,7 @@ def _initdb(bin_dir: Path) -> list[str]:
     return [str(bin_dir / "initdb"), "--pgdata=data.new", *locale, *access]
 
 
-def _step(where: Places, argv: list[str], said: "tempfile._TemporaryFileWrapper[str]") -> None:
+def _step(where: Places, argv: list[str], said: IO[str]) -> None:
     result = where.account.run(argv, cwd=where.home, output=said)
     try:
         result.check_returncode()

@@ -1,7 +1,7 @@
 """Where the embedded PostgreSQL keeps its data, its socket and (rarely) a copy of its programs.
 
-The rule: no permission of a folder we did not make is ever changed. A checkout in a private folder (`/root/x`, mode 700)
-cannot be reached by the account that the server runs under, so then the data and the programs live in `/var/lib/holdfast`.
+The rule: no permission of a folder we did not make is ever changed. A checkout in a private folder (`/root/x`, mode
+700) cannot be reached by the account that the server runs under, so then data and programs live in `/var/lib/holdfast`.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ def places(data_dir: Path) -> Places:
 
 
 def make_folders(where: Places) -> None:
-    """Create the home and the socket folder, private to the server's account. Raises `PermissionError` on a stranger's."""
+    """Create the home and the socket folder, private to the server's account; `PermissionError` on a stranger's."""
     for folder in (where.home, where.socket_dir):
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o711)
         folder.mkdir(exist_ok=True, mode=0o700)
@@ -108,7 +108,7 @@ def _copied(wheel: Path) -> Path:
 
 def _open_to_readers(root: Path) -> None:
     for folder, _, files in os.walk(root):
-        os.chmod(folder, 0o755)
+        os.chmod(folder, 0o755)  # noqa: S103 - our own copy of public programs
         for name in files:
             path = Path(folder, name)
             if not path.is_symlink():

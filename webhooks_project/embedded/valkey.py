@@ -113,7 +113,7 @@ def _is_ours(address: Address, home: Path) -> bool:
         HOST, address.port, password=address.password, socket_timeout=2, decode_responses=True, retry=once
     )
     try:
-        return bool(client.ping()) and Path(client.config_get("dir")["dir"]) == home.resolve()
+        return bool(client.ping()) and client.config_get("dir")["dir"] == str(home.resolve())
     except (redis.RedisError, OSError):
         return False
     finally:
