@@ -55,8 +55,8 @@ _LOCAL_NAMES: dict[str, tuple[Address, ...]] = {
 class UnusableURL(ValueError):
     """This URL cannot be an endpoint's. The message is a sentence for its owner and never quotes the URL.
 
-    `rule` is one of `text`, `length`, `form`, `scheme`, `credentials`, `fragment`, `host`, `ipv4-spelling`, `port`, `path`,
-    `name` and `address`.
+    `rule` is one of `text`, `length`, `form`, `scheme`, `credentials`, `fragment`, `host`, `ipv4-spelling`, `port`,
+    `path`, `name` and `address`.
     """
 
     def __init__(self, rule: str, message: str) -> None:
@@ -66,10 +66,11 @@ class UnusableURL(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL taken apart. `host` has no brackets and no trailing dot: the one key for DNS, address guard, SNI and limits."""
+    """A URL taken apart."""
 
     scheme: str
     host: str
+    """Without brackets and trailing dot: the one key for DNS, address guard, SNI and rate limit."""
     port: int
     path: str
     """Path and query, as they stand on the request line."""
@@ -90,8 +91,8 @@ class Target:
 def canonical_url(url: str, *, max_length: int = MAX_URL_LENGTH, allowed_networks: Sequence[Network] = ()) -> str:
     """The one spelling of this URL, ASCII only, which is stored, shown and sent. Raises UnusableURL.
 
-    Applying it twice changes nothing, and neither urllib3 nor requests alters the result. `max_length` counts characters;
-    `allowed_networks` are exempt from the rules about addresses and local names.
+    Applying it twice changes nothing, and neither urllib3 nor requests alters the result. `max_length` counts
+    characters; `allowed_networks` are exempt from the rules about addresses and local names.
     """
     if len(url) > max_length:
         raise UnusableURL("length", f"The URL may have at most {max_length} characters, not {len(url)}.")
@@ -122,7 +123,7 @@ def _split(url: str) -> re.Match[str]:
         raise UnusableURL("text", "The URL must not hold white space, control or invisible characters, or a backslash.")
     base, hash_sign, _ = url.partition("#")
     if hash_sign:
-        # It never goes on the wire: a URL that relies on it would quietly be sent to another place than its owner meant.
+        # It never goes on the wire: what relies on it would quietly go to another place than the owner meant.
         raise UnusableURL("fragment", "The URL must not hold a fragment (#…), for it is never sent to the receiver.")
     parts = _PARTS.fullmatch(base)
     if parts is None:
@@ -172,7 +173,7 @@ def _ascii_host(text: str) -> str:
     if text.isascii():
         return text.lower()
     try:
-        # Mapped as a whole first: it turns full-width digits and dots into plain ones, which must then be judged as such.
+        # Mapped as a whole first: full-width digits and dots become plain ones, which must then be judged.
         labels = idna.uts46_remap(text, std3_rules=False).split(".")
         return ".".join(label if label.isascii() else idna.alabel(label).decode("ascii") for label in labels)
     except UnicodeError:

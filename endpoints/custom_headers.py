@@ -30,8 +30,8 @@ _RESERVED_PREFIXES = ("webhook-", "proxy-", "holdfast-")
 def header_fault(name: object, value: object) -> str | None:
     """Why this header may not be sent, in a sentence; None when it may. The sentence never quotes the value.
 
-    A name is a token (RFC 9110, section 5.6.2) that the sender does not set itself, in any case. A value is visible ASCII
-    with spaces inside: beyond ASCII, receivers disagree on the charset (section 5.5).
+    A name is a token (RFC 9110, section 5.6.2) that the sender does not set itself, in any case. A value is visible
+    ASCII with spaces inside: beyond ASCII, receivers disagree on the charset (section 5.5).
     """
     return _name_fault(name) or _value_fault(str(name), value)
 

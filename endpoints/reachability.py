@@ -63,8 +63,8 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 def address_fault(address: str | Address, allowed_networks: Sequence[Network] = ()) -> str | None:
     """Why this address may not be dialled, in a sentence that does not name it; None when it may.
 
-    IPv4 addresses inside IPv6 ones (mapped, NAT64) are unwrapped and judged as what they reach. An address inside one of
-    `allowed_networks`, as it stands or unwrapped, is allowed whatever else it is.
+    IPv4 addresses inside IPv6 ones (mapped, NAT64) are unwrapped and judged as what they reach. An address inside one
+    of `allowed_networks`, as it stands or unwrapped, is allowed whatever else it is.
     """
     try:
         given = ip_address(address)

@@ -19,7 +19,7 @@ TIMESTAMP_HEADER = "webhook-timestamp"
 SIGNATURE_HEADER = "webhook-signature"
 TOLERANCE_SECONDS = 300
 
-SECRET_PREFIX = "whsec_"
+KEY_PREFIX = "whsec_"
 NEW_KEY_BYTES = 32
 # "At least 24 bytes (192 bits, 512 maximum)": the signature scheme table of the specification.
 MIN_KEY_BYTES = 24
@@ -82,9 +82,9 @@ def verify(
 ) -> str:
     """Check a received request and return its message id, the key to deduplicate on.
 
-    `body` is exactly what was received; `now` is when it arrived, in Unix seconds. Any one matching `v1` signature by any
-    one secret is enough. Raises VerificationFailed whatever the headers hold, and MalformedSecret when a secret, which is
-    the caller's own configuration, is unusable.
+    `body` is exactly what was received; `now` is when it arrived, in Unix seconds. Any one matching `v1` signature by
+    any one secret is enough. Raises VerificationFailed whatever the headers hold, and MalformedSecret when a secret,
+    which is the caller's own configuration, is unusable.
     """
     keys = [decode_secret(secret) for secret in secrets]
     if not keys:
@@ -122,8 +122,8 @@ def decode_secret(secret: str) -> bytes:
 
 
 def new_secret() -> str:
-    """A fresh signing secret, 32 bytes from the system's random source. It is the one value here that is never injected."""
-    return SECRET_PREFIX + base64.b64encode(token_bytes(NEW_KEY_BYTES)).decode("ascii")
+    """A fresh signing secret: 32 bytes from the system's random source, the one chance here that is no argument."""
+    return KEY_PREFIX + base64.b64encode(token_bytes(NEW_KEY_BYTES)).decode("ascii")
 
 
 def fingerprint(secret: str) -> str:
@@ -183,15 +183,15 @@ def _encoded_key(text: str) -> str:
     for beginning, fault in _OTHER_FORMATS.items():
         if text.startswith(beginning):
             raise MalformedSecret(f"This is not a signing secret: {fault}.")
-    if not text.startswith(SECRET_PREFIX):
-        raise MalformedSecret(f"A signing secret starts with {SECRET_PREFIX}.")
+    if not text.startswith(KEY_PREFIX):
+        raise MalformedSecret(f"A signing secret starts with {KEY_PREFIX}.")
     if any(character.isspace() for character in text):
         raise MalformedSecret("A signing secret holds no white space.")
-    return text.removeprefix(SECRET_PREFIX)
+    return text.removeprefix(KEY_PREFIX)
 
 
 def _decode_base64(encoded: str) -> bytes:
-    fault = f"What follows {SECRET_PREFIX} must be standard base64 (A-Z a-z 0-9 + /) with its padding, nothing else."
+    fault = f"What follows {KEY_PREFIX} must be standard base64 (A-Z a-z 0-9 + /) with its padding, nothing else."
     try:
         key = binascii.a2b_base64(encoded, strict_mode=True)
     except ValueError:

@@ -1,3 +1,4 @@
+import contextlib
 from ipaddress import ip_address, ip_network
 
 import pytest
@@ -118,8 +119,8 @@ def test_an_unusable_url_is_refused_by_rule(url, rule):
 @pytest.mark.parametrize(
     "host",
     each(
-        "017700000001 2130706433 0x7f.1 0x7f000001 0X7F.0.0.1 0177.0.0.1 127.1 127.0.1 127.0.0.01 127.0.0.1.1 1.2.3.256 "
-        "8.8.8.0x8 8.8.8.0x h.1 999999999999 １２７.１"
+        "017700000001 2130706433 0x7f.1 0x7f000001 0X7F.0.0.1 0177.0.0.1 127.1 127.0.1 127.0.0.01 127.0.0.1.1 "
+        "1.2.3.256 8.8.8.0x8 8.8.8.0x h.1 999999999999 \uff11\uff12\uff17.1"
     ),
 )
 def test_an_ipv4_address_in_any_spelling_but_the_plain_one_is_refused(host):
@@ -129,8 +130,9 @@ def test_an_ipv4_address_in_any_spelling_but_the_plain_one_is_refused(host):
 @pytest.mark.parametrize(
     "host",
     each(
-        "127.0.0.1 169.254.169.254. 10.0.0.1 100.64.0.1 0.0.0.0 [::] [::1] [::ffff:127.0.0.1] [::ffff:a9fe:a9fe] [fd00::1] "
-        "[64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::] [2001::1] [2001:db8::1]:12900 １２７.０.０.１ 127。0。0。1"
+        "127.0.0.1 169.254.169.254. 10.0.0.1 100.64.0.1 0.0.0.0 [::] [::1] [::ffff:127.0.0.1] [::ffff:a9fe:a9fe] "
+        "[fd00::1] [64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::] [2001::1] [2001:db8::1]:12900 "
+        "\uff11\uff12\uff17.0.0.1 127。0。0。1"
     ),
 )
 def test_an_address_that_may_not_be_dialled_is_refused_at_save(host):
@@ -241,7 +243,5 @@ def test_canonical_is_a_fixed_point_that_the_http_client_sends_unchanged(scheme,
 @given(st.text(max_size=60))
 def test_any_text_is_either_rebuilt_or_refused(text):
     for url in (text, f"https://{text}", f"https://h.example{text}"):
-        try:
-            canonical_url(url)
-        except UnusableURL as refused:
-            assert refused.rule
+        with contextlib.suppress(UnusableURL):
+            assert split_target(canonical_url(url)).host
