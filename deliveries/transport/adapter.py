@@ -2,7 +2,7 @@
 
 import functools
 import ssl
-from typing import Any
+from typing import Any, cast
 
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
@@ -43,6 +43,8 @@ class GuardedAdapter(HTTPAdapter):
     def __init__(self, dialler: Dialler) -> None:
         self._dialler = dialler
         self._idle: IdleConnections[GuardedConnection] = IdleConnections()
+        # urllib3 builds a key of 28 fields for every look-up.
+        self._pool = functools.lru_cache(MAX_TARGETS)(self._find_pool)
         super().__init__(pool_connections=MAX_TARGETS, pool_maxsize=1, max_retries=0)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
@@ -57,15 +59,17 @@ class GuardedAdapter(HTTPAdapter):
         """Send once and return the status and headers; `raw` is the Answer, its body unread. Raises Fault."""
         assert isinstance(request, Shipment)
         target = request.target
-        pool = self.poolmanager.connection_from_host(
-            target.host, target.port, target.scheme, {"ssl_context": request.tls} if request.tls else None
-        )
+        pool = self._pool(target.scheme, target.host, target.port, request.tls)
         answer = pool.urlopen(request.method, target.path, request.body, request.headers, call=request.call)
         response = Response()
         response.status_code = answer.status
         response.headers = answer.headers
         response.raw = answer
         return response
+
+    def _find_pool(self, scheme: str, host: str, port: int, tls: ssl.SSLContext | None) -> GuardedPool:
+        options = {"ssl_context": tls} if tls else {}
+        return cast(GuardedPool, self.poolmanager.connection_from_host(host, port, scheme, options))
 
     def close(self) -> None:
         """Close the connections that wait; those in use close when their call ends."""

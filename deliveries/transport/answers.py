@@ -47,7 +47,7 @@ class Answer(http.client.HTTPResponse):
     @property
     def _leaves_connection_usable(self) -> bool:
         # Then, and only then, the next bytes on the connection are the next answer's.
-        if self.will_close or self.status in _BODILESS and self._announces_body():
+        if self.will_close or (self.status in _BODILESS and self._announces_body()):
             return False
         if self.chunked:
             return self.isclosed()

@@ -22,8 +22,9 @@ SNIPPET_BYTES = 2 * 1024
 
 
 class HttpTransport:
-    """Sends requests over pooled, guarded connections. Safe to use from many threads; make one per process, after forking.
+    """Sends requests over pooled, guarded connections.
 
+    Safe to use from many threads. Make one per process, after forking: connections must not be shared by processes.
     `allowed_networks` are exempt from the address guard. `resolver` answers like `socket.getaddrinfo`.
     """
 

@@ -1,0 +1,49 @@
+"""The settings this app reads, typed, with their defaults. Refused at boot by `deliveries.checks`."""
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """What `settings.HOLDFAST` may say, name for name in capitals. Times are seconds."""
+
+    operators: tuple[str, ...] = ()
+    """E-mail addresses that are told about dead letters."""
+
+    retry_time_scale: float = 1.0
+    """Multiplies every wait of every retry policy; the demo and the tests use less than 1 to see retries pass quickly."""
+
+    user_agent: str = "Holdfast/1.0"
+    """Sent with every request; firewalls turn away library defaults and requests without one."""
+
+    wake_size: int = 16
+    """Endpoints that one wake-up message may name."""
+
+    task_budget_seconds: float = 20.0
+    """How long one delivery task works before it hands over to the next."""
+
+    http_threads: int = 256
+    """Most requests one worker process has in flight."""
+
+
+def conf() -> Conf:
+    """The settings in force. Raises ValueError naming an unknown or unusable entry."""
+    given = getattr(settings, "HOLDFAST", {})
+    return _conf(tuple(sorted((name, tuple(v) if isinstance(v, list) else v) for name, v in given.items())))
+
+
+@lru_cache(maxsize=8)
+def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
+    known = {field.name for field in fields(Conf)}
+    if unknown := [name for name, _ in entries if name.lower() not in known]:
+        raise ValueError(f"HOLDFAST has no setting {', '.join(unknown)}; known are {', '.join(sorted(known)).upper()}.")
+    made = Conf(**{name.lower(): value for name, value in entries})
+    for name in ("retry_time_scale", "wake_size", "task_budget_seconds", "http_threads"):
+        value = getattr(made, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")
+    return made

@@ -1,0 +1,9 @@
+"""What must arrive: events, deliveries, their attempts, dead letters, and the operations people ran on them."""
+
+from deliveries.models.attempt import Attempt
+from deliveries.models.dead_letter import DeadLetter, Resolution
+from deliveries.models.delivery import Delivery
+from deliveries.models.event import Event
+from deliveries.models.operation import Operation
+
+__all__ = ["Attempt", "DeadLetter", "Delivery", "Event", "Operation", "Resolution"]

@@ -1,0 +1,169 @@
+"""Publish: record events and one delivery for each subscribed endpoint, in the caller's transaction."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+
+from deliveries import dispatch
+from deliveries.errors import IdempotencyConflict, InvalidEvent
+from deliveries.models import Event
+from endpoints.matching import candidate_patterns
+
+EVENTS_PER_STATEMENT = 1000
+
+_INSERT_EVENTS = """
+INSERT INTO deliveries_event (id, type, tenant, sequence, occurred_at, created_at, body, fingerprint)
+SELECT id, type, tenant, sequence, occurred_at, created_at, body, fingerprint
+FROM json_to_recordset(%s) AS given(id text, type text, tenant text, sequence bigint, occurred_at timestamptz,
+                                    created_at timestamptz, body text, fingerprint text)
+ORDER BY sequence
+ON CONFLICT (id) DO NOTHING
+RETURNING id
+"""
+
+# One statement whatever the number of events and endpoints. Ordered by sequence so that ids follow it.
+_FAN_OUT = """
+INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
+                                 deadline_at, last_outcome, created_at)
+SELECT event.id, endpoint.id, 'pending', 0, 0, now(), now() + make_interval(secs => policy.deadline_seconds), '', now()
+FROM json_to_recordset(%s) AS event(position int, id text, tenant text, patterns varchar[])
+JOIN endpoints_endpoint endpoint
+  ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
+JOIN endpoints_retrypolicy policy
+  ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
+ORDER BY event.position
+ON CONFLICT (event_id, endpoint_id) DO NOTHING
+RETURNING endpoint_id
+"""
+
+
+def publish(
+    type: str,
+    data: dict[str, Any] | list[Any],
+    *,
+    tenant: str = "",
+    id: str | None = None,
+    occurred_at: datetime | None = None,
+) -> Event:
+    """Record an event and its deliveries in the caller's transaction; they leave when it commits.
+
+    The same `id` again with the same content returns the stored event and sends nothing. `occurred_at` is an aware
+    datetime, by default now. Raises InvalidEventType, InvalidPayload or PayloadTooLarge (all ValueErrors), and
+    IdempotencyConflict when `id` is taken by other content; the caller's transaction stays usable.
+    """
+    event = Event(id=id or "", type=type, tenant=tenant, occurred_at=occurred_at)
+    event.data = data
+    if id and (stored := Event.objects.filter(pk=id).first()):
+        return _same_or_conflict(event, stored, occurred_at)
+    try:
+        with transaction.atomic():
+            event.save()
+    except IntegrityError:
+        # Another transaction took the id between our look and our insert.
+        return _same_or_conflict(event, Event.objects.get(pk=event.pk), occurred_at)
+    return event
+
+
+def publish_many(events: Iterable[dict[str, Any]]) -> list[Event]:
+    """Record many events; each dict has the arguments of `publish` as keys. All are recorded or none.
+
+    One round trip per thousand events, not per event. Returns the stored events in the order given. Raises what
+    `publish` raises, with the position in the error's `field` (`events[3].data.price`).
+    """
+    given = iter(events)
+    stored: list[Event] = []
+    with transaction.atomic():
+        while chunk := list(islice(given, EVENTS_PER_STATEMENT)):
+            stored.extend(_publish_chunk(chunk, first_position=len(stored)))
+    return stored
+
+
+def fan_out(events: Sequence[Event]) -> None:
+    """Insert the deliveries of new events and ring for their endpoints when the transaction commits."""
+    rows = [
+        {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
+        for position, event in enumerate(events)
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_FAN_OUT, [json.dumps(rows)])
+        endpoint_ids = {row[0] for row in cursor.fetchall()}
+    if endpoint_ids:
+        # Robust, and a plain function: a callback that raises would silence every later one of the caller's.
+        transaction.on_commit(lambda: dispatch.wake(endpoint_ids), robust=True)
+
+
+def _publish_chunk(chunk: Sequence[dict[str, Any]], first_position: int) -> list[Event]:
+    events = [
+        _rendered(fields, sequence, first_position + offset)
+        for offset, (fields, sequence) in enumerate(zip(chunk, Event.next_sequences(len(chunk)), strict=True))
+    ]
+    inserted = _insert(events)
+    known = Event.objects.in_bulk([event.pk for event in events if event.pk not in inserted])
+    fresh: list[Event] = []
+    result: list[Event] = []
+    for event, fields in zip(events, chunk, strict=True):
+        if event.pk in inserted:
+            # The first of equal ids in one call is the one that was inserted.
+            inserted.discard(event.pk)
+            known[event.pk] = event
+            fresh.append(event)
+            result.append(event)
+        else:
+            result.append(_same_or_conflict(event, known[event.pk], fields.get("occurred_at")))
+    fan_out(fresh)
+    return result
+
+
+def _rendered(fields: dict[str, Any], sequence: int, position: int) -> Event:
+    unknown = set(fields) - {"type", "data", "tenant", "id", "occurred_at"}
+    if unknown or not {"type", "data"} <= set(fields):
+        raise InvalidEvent(
+            f"events[{position}] takes type, data, tenant, id and occurred_at; type and data are required.",
+            field=f"events[{position}]",
+            rule="unknown-key" if unknown else "missing-key",
+        )
+    event = Event(
+        id=fields.get("id") or "",
+        type=fields["type"],
+        tenant=fields.get("tenant", ""),
+        occurred_at=fields.get("occurred_at"),
+    )
+    event.data = fields["data"]
+    try:
+        event.render(sequence)
+    except InvalidEvent as error:
+        error.field = f"events[{position}].{error.field}"
+        raise
+    event._state.adding = False
+    return event
+
+
+def _insert(events: Sequence[Event]) -> set[str]:
+    rows = [
+        {
+            "id": event.pk,
+            "type": event.type,
+            "tenant": event.tenant,
+            "sequence": event.sequence,
+            "occurred_at": event.occurred_at.isoformat(),
+            "created_at": event.created_at.isoformat(),
+            "body": event.body,
+            "fingerprint": event.fingerprint,
+        }
+        for event in events
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_EVENTS, [json.dumps(rows)])
+        return {row[0] for row in cursor.fetchall()}
+
+
+def _same_or_conflict(event: Event, stored: Event, asked_time: datetime | None) -> Event:
+    if not event.fingerprint:
+        event.render(stored.sequence)
+    if event.fingerprint != stored.fingerprint or asked_time not in (None, stored.occurred_at):
+        raise IdempotencyConflict(stored.pk)
+    return stored

@@ -1,0 +1,72 @@
+"""pending → sending: a worker takes due deliveries under a lease, counting the attempt before it is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from django.db import connection
+
+
+@dataclass(slots=True)
+class Claimed:
+    """One delivery under lease. `number` counts all attempts, `budget_number` those of the current budget, from 1."""
+
+    id: int
+    endpoint_id: int
+    event_id: str
+    number: int
+    budget_number: int
+    deadline_at: datetime
+    token: UUID
+    body: bytes
+
+
+@dataclass(slots=True)
+class Wish:
+    """How many deliveries a worker wants of an endpoint, and for how many seconds."""
+
+    rows: int
+    lease_seconds: float
+
+
+# Rows that another worker holds are skipped, not waited for. The endpoint's state is judged in the same statement, so a
+# pause holds from its commit on.
+_CLAIM = """
+WITH due AS (
+    SELECT row.id, wish.lease
+    FROM unnest(%(endpoints)s, %(rows)s, %(leases)s) AS wish(endpoint_id, rows, lease)
+    JOIN endpoints_endpoint endpoint ON endpoint.id = wish.endpoint_id AND endpoint.state = 'active'
+    CROSS JOIN LATERAL (
+        SELECT id FROM deliveries_delivery
+        WHERE endpoint_id = wish.endpoint_id AND status = 'pending' AND next_attempt_at <= now()
+        ORDER BY next_attempt_at, id
+        LIMIT wish.rows
+        FOR UPDATE SKIP LOCKED
+    ) AS row
+), taken AS (
+    UPDATE deliveries_delivery delivery
+    SET status = 'sending', attempt_count = attempt_count + 1, next_attempt_at = NULL,
+        lease_token = %(token)s, lease_expires_at = now() + make_interval(secs => due.lease)
+    FROM due WHERE delivery.id = due.id
+    RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
+              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at
+)
+SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
+"""
+
+
+def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
+    """Take due deliveries of several endpoints (id -> wish) in one statement; oldest due first, fewer when fewer are due."""
+    token = uuid4()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _CLAIM,
+            {
+                "endpoints": list(wishes),
+                "rows": [wish.rows for wish in wishes.values()],
+                "leases": [float(wish.lease_seconds) for wish in wishes.values()],
+                "token": str(token),
+            },
+        )
+        return [Claimed(*row[:6], token, row[6].encode()) for row in cursor.fetchall()]

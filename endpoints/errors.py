@@ -1,0 +1,13 @@
+"""What can go wrong with an endpoint's configuration. Pure."""
+
+
+class EndpointError(Exception):
+    """Something about an endpoint does not allow what was asked."""
+
+
+class TransitionRefused(EndpointError):
+    """The endpoint is not in a state from which this move is legal."""
+
+
+class UndecryptableValue(EndpointError):
+    """A stored value was encrypted with a key that `HOLDFAST_SECRET_KEYS` no longer holds."""
