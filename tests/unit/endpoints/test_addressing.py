@@ -47,6 +47,8 @@ def refusal(url: str, **options) -> UnusableURL:
         ("https://8.8.8.8./", "https://8.8.8.8/"),
         ("https://h.example//a/./b/../c/", "https://h.example/a/c/"),
         ("https://h.example/a/..", "https://h.example/"),
+        ("https://h.example/a/b/..", "https://h.example/a/"),
+        ("https://h.example/a/.", "https://h.example/a/"),
         ("https://h.example/%2e%2E/a", "https://h.example/a"),
         ("https://h.example/%7ename/a%2fb", "https://h.example/~name/a%2Fb"),
         ("https://h.example/grün?q=é", "https://h.example/gr%C3%BCn?q=%C3%A9"),

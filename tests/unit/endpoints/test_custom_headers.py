@@ -34,14 +34,14 @@ def test_an_ordinary_header_is_usable(name, value):
 )
 def test_a_header_that_the_sender_sets_is_reserved_in_any_case(name):
     for spelling in (name, name.upper(), name.lower(), name.title()):
-        assert "cannot be replaced" in header_fault(spelling, "x")
+        assert "cannot be replaced" in str(header_fault(spelling, "x"))
 
 
 @pytest.mark.parametrize(
     "name", ["", " ", "X Name", "X-Name:", "X-Näme", "X\n", "a\r\nb", "(x)", "x" * 101, None, 3, b"X-A"]
 )
 def test_a_malformed_name_is_refused(name):
-    assert "header name" in header_fault(name, "x")
+    assert "header name" in str(header_fault(name, "x"))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_malformed_name_is_refused(name):
     ],
 )
 def test_a_malformed_value_is_refused_by_rule(value, words):
-    assert words in header_fault("X-Name", value)
+    assert words in str(header_fault("X-Name", value))
 
 
 def test_the_user_agent_may_be_replaced_but_not_emptied():
