@@ -1,15 +1,19 @@
-"""Embedded services: a real PostgreSQL 18 and a real Valkey 9 from Python wheels, shared by every process of a checkout.
+"""Embedded services: a real PostgreSQL 18 and Valkey 9 from Python wheels, shared by every process of a checkout.
 
 Used when `DATABASE_URL` or `REDIS_URL` is not set. The first process starts the server it needs, later ones attach,
 the last one that exits normally stops both; a crash on either side is made good by the next process that comes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from webhooks_project.embedded import postgres, tenancy, valkey
 
-__all__ = ["ServiceURLs", "ensure_postgres", "ensure_running", "ensure_valkey", "remove", "stop_if_unused"]
+__all__ = ["ServiceURLs", "ensure_postgres", "ensure_running", "ensure_valkey", "remove", "revive", "stop_if_unused"]
+
+_needed: dict[tuple[str, Path], Callable[[Path], str]] = {}
+"""What this process asked for: (server, data folder) -> how to get it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +32,21 @@ def ensure_running(data_dir: Path) -> ServiceURLs:
 def ensure_postgres(data_dir: Path) -> str:
     """Return the URL of the embedded PostgreSQL, starting it when it is down. Raises `ServerNotStarted`."""
     with tenancy.moving_in(data_dir, at_last_exit=_stop_both):
+        _needed["postgres", data_dir] = ensure_postgres
         return postgres.ensure(data_dir)
 
 
 def ensure_valkey(data_dir: Path) -> str:
     """Return the URL of the embedded Valkey, starting it when it is down. Raises `ServerNotStarted`."""
     with tenancy.moving_in(data_dir, at_last_exit=_stop_both):
+        _needed["valkey", data_dir] = ensure_valkey
         return valkey.ensure(data_dir)
+
+
+def revive() -> None:
+    """Start again whichever server this process asked for and that has died since, under the same URL."""
+    for (_, data_dir), ensure in list(_needed.items()):
+        ensure(data_dir)
 
 
 def stop_if_unused(data_dir: Path) -> bool:

@@ -1,6 +1,6 @@
 """Which system account the PostgreSQL server runs under, and how a command is run as that account.
 
-PostgreSQL refuses to run as root. Started by root it runs under an unprivileged account; started by anyone else, as them.
+PostgreSQL refuses to run as root: started by root it runs under an unprivileged account, by anyone else as them.
 """
 
 import os
