@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from deliveries.outcomes import Exchange
 from deliveries.transport.adapter import GuardedAdapter, Shipment
-from deliveries.transport.answers import Answer, clean_text
+from deliveries.transport.answers import Answer, clean_header, clean_text
 from deliveries.transport.deadline import Call
 from deliveries.transport.dialling import Dialler
 from deliveries.transport.faults import Fault, surprise_fault
@@ -69,8 +69,8 @@ class HttpTransport:
         tls = tls_context(request.ca_pem) if target.scheme == "https" else None
         response = self._adapter.send(Shipment(target, headers, request.body, call, tls))
         exchange.status_code = response.status_code
-        exchange.retry_after = response.headers.get("retry-after")
-        exchange.location = response.headers.get("location")
+        exchange.retry_after = clean_header(response.headers.get("retry-after"))
+        exchange.location = clean_header(response.headers.get("location"))
         answer: Answer = response.raw
         try:
             exchange.snippet = clean_text(answer.read_some(self._max_body_bytes, self._snippet_bytes))
