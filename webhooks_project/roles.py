@@ -37,4 +37,4 @@ def receiver(port: int) -> list[str]:
 
 
 def _celery(program: str) -> list[str]:
-    return [sys.executable, "-m", "celery", "-A", "webhooks_project", program]
+    return [sys.executable, "-m", "celery", "-A", "webhooks_project", "--quiet", program]

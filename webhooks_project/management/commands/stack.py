@@ -52,10 +52,17 @@ class Command(BaseCommand):
             children=children,
             record=record,
             folder=settings.BASE_DIR,
-            environment={**os.environ, "PYTHONUNBUFFERED": "1"},
+            environment=_environment(),
             stop_seconds=options["stop_seconds"],
             tend=embedded.revive,
         ).run()
+
+
+def _environment() -> dict[str, str]:
+    # Celery warns at length about root; on a development machine in a container that is everybody.
+    quiet = "ignore:You're running the worker with superuser privileges"
+    warnings = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), quiet]))
+    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": warnings}
 
 
 def _children(options: dict[str, Any]) -> list[Child]:
