@@ -14,9 +14,6 @@ class Conf:
     operators: tuple[str, ...] = ()
     """E-mail addresses that are told about dead letters."""
 
-    retry_time_scale: float = 1.0
-    """Multiplies every wait of every retry policy; the demo and the tests use less than 1 to see retries pass quickly."""
-
     user_agent: str = "Holdfast/1.0"
     """Sent with every request; firewalls turn away library defaults and requests without one."""
 
@@ -42,7 +39,7 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
     if unknown := [name for name, _ in entries if name.lower() not in known]:
         raise ValueError(f"HOLDFAST has no setting {', '.join(unknown)}; known are {', '.join(sorted(known)).upper()}.")
     made = Conf(**{name.lower(): value for name, value in entries})
-    for name in ("retry_time_scale", "wake_size", "task_budget_seconds", "http_threads"):
+    for name in ("wake_size", "task_budget_seconds", "http_threads"):
         value = getattr(made, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")

@@ -54,10 +54,17 @@ def wake(endpoint_ids: Collection[int]) -> int:
     return len(unrung)
 
 
-def silence(endpoint_ids: Sequence[int]) -> None:
-    """Called by a delivery task before it claims: whoever publishes from now on rings again."""
-    if endpoint_ids:
-        redis_client().delete(*(key for id in endpoint_ids for key in (_bell(id), _timer(id))))
+def silence(endpoint_ids: Sequence[int]) -> set[int]:
+    """Called by a delivery task before it claims: whoever publishes from now on rings again.
+
+    Returns those of the endpoints that are on the slow queue.
+    """
+    pipeline = redis_client().pipeline(transaction=False)
+    for id in endpoint_ids:
+        pipeline.delete(_bell(id), _timer(id))
+        pipeline.exists(_slow(id))
+    answers = pipeline.execute()[1::2]
+    return {id for id, is_slow in zip(endpoint_ids, answers, strict=True) if is_slow}
 
 
 def set_timers(waits: Mapping[int, float]) -> dict[int, float]:
@@ -72,7 +79,12 @@ def set_timers(waits: Mapping[int, float]) -> dict[int, float]:
     pipeline = redis_client().pipeline(transaction=False)
     for id, wait in near.items():
         pipeline.eval(_SET_TIMER, 1, _timer(id), now + wait, int((wait + BELL_SECONDS) * 1000))
-    return {id: wait for (id, wait), is_set in zip(near.items(), pipeline.execute(), strict=True) if is_set}
+    try:
+        answers = pipeline.execute()
+    except _UNREACHABLE as error:
+        logger.warning("broker away, %d timers are left to the sweep: %s", len(near), error)
+        return {}
+    return {id: wait for (id, wait), is_set in zip(near.items(), answers, strict=True) if is_set}
 
 
 def mark_slow(endpoint_ids: Collection[int]) -> None:

@@ -21,9 +21,9 @@ class Policy:
 
     `max_attempts` counts the first attempt, which is made at once: seven attempts are one and six retries.
     Exponential: `base_seconds` is the first window, doubled for each retry up to `cap_seconds`.
-    Schedule: `schedule_seconds` holds the wait before each retry, lengthened by up to the share `jitter`; when there are
-    more retries than entries, the last entry repeats.
-    `deadline_seconds` counts from the delivery's start and its redrives. `timeout_seconds` None leaves it to the endpoint.
+    Schedule: `schedule_seconds` holds the wait before each retry, lengthened by up to the share `jitter`; when there
+    are more retries than entries, the last entry repeats.
+    `deadline_seconds` counts from the start of the budget. `timeout_seconds` None leaves it to the endpoint.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Policy:
 SHIPPED: Final = (
     # At most 65 hours of waits, so that all 16 attempts happen inside the deadline.
     Policy("default"),
-    # The example schedule people know from Standard Webhooks senders, cut to six retries over a day and a half.
+    # For people who want to name the hour of each retry: one attempt at once, six retries over a day and a half.
     Policy(
         "six-step",
         SCHEDULE,
@@ -48,9 +48,9 @@ SHIPPED: Final = (
         jitter=0.1,
         max_attempts=7,
     ),
-    # Stripe's budget: live mode retries for up to three days with exponential backoff.
+    # Stripe retries for up to three days with exponential backoff; same windows as the default.
     Policy("stripe", max_attempts=16, deadline_seconds=3 * _DAY, timeout_seconds=20),
-    # Plaid documents its waits: four times the one before, from 30 seconds, for up to 24 hours.
+    # Plaid names its waits: each four times the one before, from 30 seconds, for up to 24 hours.
     Policy(
         "plaid",
         SCHEDULE,
@@ -60,9 +60,9 @@ SHIPPED: Final = (
         deadline_seconds=_DAY,
         timeout_seconds=15,
     ),
-    # Modern Treasury's budget: 20 attempts in seven days; at most 4.8 days of waits.
+    # Modern Treasury backs off exponentially, here for a week; at most 4.8 days of waits.
     Policy("modern-treasury", max_attempts=20, deadline_seconds=7 * _DAY, timeout_seconds=30),
-    # Adyen's budget: 10 attempts in a day; at most 14.5 hours of waits.
+    # Adyen within a day; at most 14.5 hours of waits.
     Policy(
         "adyen",
         base_seconds=2 * _MINUTE,
@@ -72,12 +72,13 @@ SHIPPED: Final = (
         timeout_seconds=30,
     ),
 )
-"""The policies a fresh installation gets as rows. Budgets (attempts, deadline, timeout) are the providers' published ones;
-windows are ours where a provider names none, chosen so that the whole budget fits inside the deadline."""
+"""The policies a fresh installation gets as rows. Those named after a provider follow the budget (attempts, deadline,
+timeout) of its own webhooks as published when this was written; providers change theirs, so read the numbers, not the
+name. Windows are ours where a provider names none, chosen so that all attempts fit inside the deadline."""
 
 
 def policy_faults(policy: Policy) -> dict[str, str]:
-    """Return a sentence for each field that makes no sense, keyed by the field's name; empty when the policy is usable."""
+    """Return a sentence for each field that makes no sense, keyed by field name; empty when the policy is usable."""
     faults = _budget_faults(policy)
     if policy.kind == EXPONENTIAL:
         return faults | _exponential_faults(policy)

@@ -44,9 +44,7 @@ if DEBUG:
     HOLDFAST_SECRET_KEYS = _words("HOLDFAST_SECRET_KEYS") or [_keys.fernet]
     ALLOWED_HOSTS = _words("DJANGO_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
     HOLDFAST_ALLOWED_NETWORKS = (
-        _words("HOLDFAST_ALLOWED_NETWORKS")
-        if "HOLDFAST_ALLOWED_NETWORKS" in os.environ
-        else ["127.0.0.0/8", "::1/128"]
+        _words("HOLDFAST_ALLOWED_NETWORKS") if "HOLDFAST_ALLOWED_NETWORKS" in os.environ else ["127.0.0.0/8", "::1/128"]
     )
 else:
     SECRET_KEY = _required(
@@ -179,5 +177,4 @@ LOGGING = {
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {
     "OPERATORS": _words("HOLDFAST_OPERATORS"),
-    "RETRY_TIME_SCALE": float(os.environ.get("HOLDFAST_RETRY_TIME_SCALE") or 1),
 }

@@ -10,7 +10,10 @@ from django.db import connection
 
 @dataclass(slots=True)
 class Claimed:
-    """One delivery under lease. `number` counts all attempts, `budget_number` those of the current budget, from 1."""
+    """One delivery under lease. `number` counts all attempts, `budget_number` those of the current budget, from 1.
+
+    `claimed_at` is the database's clock, the one that due times, leases and deadlines are measured by.
+    """
 
     id: int
     endpoint_id: int
@@ -18,6 +21,7 @@ class Claimed:
     number: int
     budget_number: int
     deadline_at: datetime
+    claimed_at: datetime
     token: UUID
     body: bytes
 
@@ -50,7 +54,7 @@ WITH due AS (
         lease_token = %(token)s, lease_expires_at = now() + make_interval(secs => due.lease)
     FROM due WHERE delivery.id = due.id
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
-              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at
+              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now()
 )
 SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
@@ -69,4 +73,4 @@ def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
                 "token": str(token),
             },
         )
-        return [Claimed(*row[:6], token, row[6].encode()) for row in cursor.fetchall()]
+        return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]

@@ -38,7 +38,9 @@ class RetryPolicy(models.Model):
         verbose_name_plural = "retry policies"
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
-            models.CheckConstraint(name="retry_policy_kind_is_known", condition=Q(kind__in=["exponential", "schedule"])),
+            models.CheckConstraint(
+                name="retry_policy_kind_is_known", condition=Q(kind__in=["exponential", "schedule"])
+            ),
             models.CheckConstraint(
                 name="retry_policy_allows_1_to_100_attempts", condition=Q(max_attempts__range=(1, 100))
             ),

@@ -1,0 +1,112 @@
+"""Channels: the requests of one endpoint, a queue and up to `max_concurrency` threads that empty it.
+
+All channels of a process share one pool of threads. A thread takes delivery after delivery from its channel, so that a
+request costs no hand-over between threads.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+
+from deliveries.outbox import Outbox
+from deliveries.outcomes import Kind, Outcome
+from deliveries.recipients import Recipient
+from deliveries.transitions.claim import Claimed
+from deliveries.transitions.settle import Result
+
+logger = logging.getLogger(__name__)
+
+Attempt = Callable[[Claimed, Recipient], tuple[Result, Outcome]]
+
+
+class Channel:
+    """Sends what it is fed until it is closed, or until the endpoint asks for less."""
+
+    def __init__(self, recipient: Recipient, attempt: Attempt, outbox: Outbox, pool: Executor) -> None:
+        self.recipient = recipient
+        self.retry_after_seconds: float | None = None
+        self.is_gone = False
+        self.sent = 0
+        self.failed = 0
+        self.busy_ms = 0
+        self.low_water = 0
+        self._attempt = attempt
+        self._outbox = outbox
+        self._pool = pool
+        self._waiting: deque[Claimed] = deque()
+        self._threads = 0
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """Claimed deliveries that no thread has taken up yet."""
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing waits and nothing is in flight."""
+        with self._lock:
+            return not self._waiting and self._threads == 0
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def feed(self, rows: Sequence[Claimed]) -> None:
+        """Queue deliveries and bring enough threads to send them."""
+        self._waiting.extend(rows)
+        with self._lock:
+            missing = min(self.recipient.max_concurrency, len(self._waiting)) - self._threads
+            self._threads += max(missing, 0)
+        for _ in range(missing):
+            self._pool.submit(self._work)
+
+    def close(self) -> list[Claimed]:
+        """Send nothing more and return what was not sent; requests in flight still report."""
+        self._closed = True
+        unsent = []
+        while self._waiting:
+            try:
+                unsent.append(self._waiting.popleft())
+            except IndexError:
+                break
+        return unsent
+
+    def _work(self) -> None:
+        while claimed := self._next():
+            try:
+                result, outcome = self._attempt(claimed, self.recipient)
+            except Exception:
+                # The lease lapses and the sweep records the attempt: its result is unknown.
+                logger.exception("delivery %s: the attempt ended without a result", claimed.id)
+                continue
+            self._note(result, outcome)
+            self._outbox.put(result)
+
+    def _next(self) -> Claimed | None:
+        with self._lock:
+            if self._waiting and not self._closed:
+                claimed = self._waiting.popleft()
+                is_low = len(self._waiting) == self.low_water
+            else:
+                claimed = None
+                self._threads -= 1
+                is_low = self._threads == 0
+        if is_low:
+            self._outbox.nudge()
+        return claimed
+
+    def _note(self, result: Result, outcome: Outcome) -> None:
+        # Counters of several threads: a lost increment shifts a verdict by one request, no more.
+        self.sent += 1
+        self.busy_ms += result.duration_ms
+        if outcome.kind is not Kind.DELIVERED and outcome.blames_endpoint:
+            self.failed += 1
+        if outcome.kind is Kind.GONE:
+            self.is_gone = self._closed = True
+        if outcome.slows_endpoint:
+            self.retry_after_seconds = max(outcome.retry_after_seconds or 0.0, self.retry_after_seconds or 0.0)
+            self._closed = True

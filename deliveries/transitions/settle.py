@@ -1,0 +1,104 @@
+"""sending → delivered, pending or dead: results are recorded in bulk, each only by the holder of the lease."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from deliveries.statuses import Status
+from deliveries.transitions.bury import Burial, bury
+from deliveries.transitions.claim import Claimed
+
+
+@dataclass(slots=True)
+class Result:
+    """One attempt and what becomes of its delivery. `delay_seconds` counts from the recording, by the database's clock."""
+
+    claimed: Claimed
+    status: Status
+    outcome: str
+    reason: str
+    started_at: datetime
+    duration_ms: int
+    status_code: int | None = None
+    delay_seconds: float | None = None
+    host: str = ""
+    address: str = ""
+    retry_after: str = ""
+    snippet: str = ""
+    burial: Burial | None = None
+
+
+@dataclass(slots=True)
+class Settled:
+    """The deliveries that moved, and the dead letters that were written. The rest had lost their lease."""
+
+    delivery_ids: set[int]
+    dead_letter_ids: list[int]
+
+
+# One round trip: only rows that are still under our lease move, and only those get an attempt row, so a worker that was
+# slower than its lease can neither overwrite the newer owner's result nor leave a second attempt of the same number.
+_SETTLE = """
+WITH result AS (
+    SELECT * FROM json_to_recordset(%s) AS given(
+        id bigint, token uuid, number int, status text, delay float8, outcome text, status_code int,
+        started_at timestamptz, duration_ms int, reason text, host text, address text, retry_after text, snippet text)
+), moved AS (
+    UPDATE deliveries_delivery delivery
+    SET status = result.status,
+        next_attempt_at = CASE result.status WHEN 'pending' THEN now() + make_interval(secs => result.delay) END,
+        finished_at = CASE WHEN result.status IN ('delivered', 'dead') THEN now() END,
+        lease_token = NULL, lease_expires_at = NULL, last_outcome = result.outcome
+    FROM result
+    WHERE delivery.id = result.id AND delivery.status = 'sending' AND delivery.lease_token = result.token
+    RETURNING delivery.id
+), written AS (
+    INSERT INTO deliveries_attempt (delivery_id, number, started_at, duration_ms, outcome, status_code, reason, host,
+                                    address, retry_after, snippet)
+    SELECT id, number, started_at, duration_ms, outcome, status_code, reason, host, address, retry_after, snippet
+    FROM result JOIN moved USING (id) ORDER BY id
+)
+SELECT id FROM moved
+"""
+
+
+def settle(results: Sequence[Result]) -> Settled:
+    """Record finished attempts in one transaction."""
+    if not results:
+        return Settled(set(), [])
+    burials = [result.burial for result in results if result.burial]
+    payload = json.dumps([_row(result) for result in results])
+    if not burials:
+        return Settled(_move(payload), [])
+    with transaction.atomic():
+        moved = _move(payload)
+        return Settled(moved, bury([burial for burial in burials if burial.delivery_id in moved]))
+
+
+def _move(payload: str) -> set[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE, [payload])
+        return {row[0] for row in cursor.fetchall()}
+
+
+def _row(result: Result) -> dict[str, object]:
+    claimed = result.claimed
+    return {
+        "id": claimed.id,
+        "token": claimed.token.hex,
+        "number": claimed.number,
+        "status": result.status,
+        "delay": result.delay_seconds,
+        "outcome": result.outcome,
+        "status_code": result.status_code,
+        "started_at": result.started_at.isoformat(),
+        "duration_ms": result.duration_ms,
+        "reason": result.reason,
+        "host": result.host,
+        "address": result.address,
+        "retry_after": result.retry_after,
+        "snippet": result.snippet,
+    }
