@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
-from deliveries.outbox import Outbox
+from deliveries.drain.outbox import Outbox
 from deliveries.outcomes import Kind, Outcome
 from deliveries.recipients import Recipient
 from deliveries.transitions.claim import Claimed

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from deliveries.channels import Channel
+from deliveries.drain.channel import Channel
 from deliveries.pacing import Allowance
 from deliveries.recipients import Recipient
 from deliveries.transitions.claim import Claimed
