@@ -1,8 +1,11 @@
 """The Celery application. Its settings, and the reason for each, are in `webhooks_project.broker`."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import task_prerun
+from django.db import close_old_connections
 
 from webhooks_project.boot import prepare
 
@@ -14,6 +17,13 @@ app.autodiscover_tasks()
 
 
 @app.on_configure.connect
-def _ensure_services(**_kwargs: object) -> None:
+def _ensure_services(**_kwargs: Any) -> None:
     """A worker or beat started by hand finds the embedded services just as `manage.py` does."""
     prepare()
+
+
+@task_prerun.connect
+def _drop_dead_connections(task: Any = None, **_kwargs: Any) -> None:
+    """A thread keeps its database connection from task to task; one that the server closed is replaced here."""
+    if task is not None and not task.request.is_eager:
+        close_old_connections()
