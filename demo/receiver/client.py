@@ -116,7 +116,7 @@ class ReceiverProcess:
         return self._object("GET", "/_verify")
 
     def wait_for(self, *, timeout: float = 10.0, path: str | None = None, **counted: int) -> bool:
-        """Wait until ``requests=``, ``distinct=`` or ``accepted=`` reaches a number; False after ``timeout`` seconds."""
+        """Wait until ``requests=``, ``distinct=`` or ``accepted=`` reaches a number; False after ``timeout`` s."""
         target = "/_wait" + _query(path=path, timeout=timeout, **counted)
         found = self._object("GET", target, timeout=timeout + STOP_SECONDS, fine=(200, 408))
         return bool(found["reached"])

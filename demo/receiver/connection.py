@@ -5,6 +5,7 @@ import itertools
 import socket
 import struct
 import time
+from typing import cast
 
 from demo.receiver.answers import Manner, response
 from demo.receiver.control import Control
@@ -31,8 +32,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # A cast, not an assertion: the transports of uvloop do not inherit from those of asyncio.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)

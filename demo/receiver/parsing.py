@@ -5,6 +5,7 @@ chunked ones are refused, as some real receivers do.
 """
 
 from dataclasses import dataclass
+from sys import intern
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -22,7 +23,6 @@ class Malformed(ValueError):
 class Head:
     """Request line and headers; header names in lower case, repeated ones joined with a comma."""
 
-    raw: bytes
     method: str
     target: str
     headers: dict[str, str]
@@ -45,7 +45,7 @@ def parse_headers(lines: list[str]) -> dict[str, str]:
         name, colon, value = line.partition(":")
         if not colon or not name or name[0] in " \t" or name[-1] in " \t":
             raise Malformed("a header line is not 'name: value'")
-        key = name.lower()
+        key = intern(name.lower())
         value = value.strip(" \t")
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return headers
@@ -70,7 +70,7 @@ def parse_head(raw: bytes) -> Head:
         raise Malformed("the body is too large", 413)
     wish = headers.get("connection", "").lower()
     keep_alive = wish != "close" if version != "HTTP/1.0" else wish == "keep-alive"
-    return Head(raw, method, target, headers, int(length), keep_alive)
+    return Head(method, target, headers, int(length), keep_alive)
 
 
 class RequestReader:
