@@ -20,18 +20,14 @@ MAX_TARGETS = 4096
 class Shipment(PreparedRequest):
     """A request ready for the adapter, built by hand: `prepare()` would parse the URL and copy the headers again."""
 
-    target: Target
-    call: Call
-    tls: ssl.SSLContext | None
-
     def __init__(
         self, target: Target, headers: dict[str, str], body: bytes, call: Call, tls: ssl.SSLContext | None
     ) -> None:
         super().__init__()
         self.method = "POST"
         self.url = target.url
-        self.headers = headers  # type: ignore[assignment]
-        self.body = body
+        self.headers = self.fields = headers  # type: ignore[assignment]
+        self.body = self.content = body
         self.target = target
         self.call = call
         self.tls = tls
@@ -60,10 +56,10 @@ class GuardedAdapter(HTTPAdapter):
         assert isinstance(request, Shipment)
         target = request.target
         pool = self._pool(target.scheme, target.host, target.port, request.tls)
-        answer = pool.urlopen(request.method, target.path, request.body, request.headers, call=request.call)
+        answer = pool.urlopen("POST", target.path, request.content, request.fields, call=request.call)
         response = Response()
         response.status_code = answer.status
-        response.headers = answer.headers
+        response.headers = answer.headers  # type: ignore[assignment]  # a plain dict, names in lower case
         response.raw = answer
         return response
 

@@ -21,6 +21,7 @@ _END_OF_HEADERS = frozenset({b"\r\n", b"\n", b""})
 class Answer(http.client.HTTPResponse):
     """An HTTP answer, read raw: no decoding, so nothing can inflate."""
 
+    headers: dict[str, str]  # type: ignore[assignment]
     on_done: Callable[..., None] | None = None
     """Called once with `usable`: whether the connection can carry the next request."""
 
@@ -33,7 +34,7 @@ class Answer(http.client.HTTPResponse):
         version, self.status, self.reason = self._read_status()
         self.code = self.status
         self.version = 10 if version in {"HTTP/1.0", "HTTP/0.9"} else 11
-        self.headers = self.msg = {}  # type: ignore[assignment]
+        self.headers = {}
         try:
             read_headers(self.fp, self.headers)
         except (OSError, HTTPException):

@@ -6,7 +6,9 @@ URL; none of that may happen here, and doing without it saves half of the CPU ti
 
 import functools
 import http.client
+import socket
 import ssl
+import time
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -21,12 +23,18 @@ from deliveries.transport.dialling import Dialler
 from deliveries.transport.faults import Fault, answer_fault, handshake_fault
 from deliveries.transport.idle import IdleConnections
 
+# A busy connection is never idle, so age ends it: then the name is looked up and judged again, and a receiver that has
+# moved (DNS failover) is found. One minute is a common time-to-live of records meant to change.
+MAX_AGE_SECONDS = 60.0
+
 
 class GuardedConnection(HTTPConnection):
     """An HTTP connection whose address was judged, working for one call at a time."""
 
     call: Call
     address: str = ""
+    opened: float = 0.0
+    """When it was dialled, on the clock of `time.monotonic`."""
     sock: TimedSocket | TimedTLSSocket | None
 
     def __init__(self, host: str, port: int | None = None, *, dialler: Dialler, **options: Any) -> None:
@@ -42,13 +50,15 @@ class GuardedConnection(HTTPConnection):
 
     def connect(self) -> None:
         """Dial a judged address. Raises Fault."""
-        self.sock = self._dialler.dial(self.host, cast(int, self.port), self.call)
-        self.address = self.call.address
+        self.sock = self._dialler.dial(self.host, self.port, self.call)
+        self.address, self.opened = self.call.address, time.monotonic()
 
     @property
     def is_connected(self) -> bool:
-        """Whether an idle connection is still good: bytes or an end of file between two requests spoil it."""
-        return self.sock is not None and not wait_for_read(self.sock, timeout=0.0)
+        """Whether an idle connection is still good: age, and bytes or an end of file between two requests, spoil it."""
+        if self.sock is None or time.monotonic() - self.opened > MAX_AGE_SECONDS:
+            return False
+        return not wait_for_read(self.sock, timeout=0.0)
 
     def request(  # type: ignore[override]
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], **_: Any
@@ -60,7 +70,7 @@ class GuardedConnection(HTTPConnection):
     def getresponse(self) -> Answer:  # type: ignore[override]
         """Wait for the status and headers. Raises Fault."""
         # Not by way of urllib3, which logs the whole URL when a header is malformed.
-        answer = Answer(self.sock, method="POST")
+        answer = Answer(cast(socket.socket, self.sock), method="POST")
         try:
             answer.begin()
         except (OSError, http.client.HTTPException) as error:
@@ -102,8 +112,8 @@ class GuardedTLSConnection(GuardedConnection, HTTPSConnection):
 
     def connect(self) -> None:
         """Dial a judged address and shake hands. Raises Fault."""
-        plain = self._dialler.dial(self.host, cast(int, self.port), self.call)
-        self.address = self.call.address
+        plain = self._dialler.dial(self.host, self.port, self.call)
+        self.address, self.opened = self.call.address, time.monotonic()
         sock: TimedTLSSocket | None = None
         try:
             sock = cast(
@@ -127,7 +137,7 @@ class GuardedTLSConnection(GuardedConnection, HTTPSConnection):
 class GuardedPool(HTTPConnectionPool):
     """The connections to one target."""
 
-    ConnectionCls = GuardedConnection
+    ConnectionCls = GuardedConnection  # type: ignore[assignment]
 
     def __init__(self, host: str, port: int, *, idle: IdleConnections[GuardedConnection], **options: Any) -> None:
         super().__init__(host, port, **options)
@@ -161,4 +171,4 @@ class GuardedPool(HTTPConnectionPool):
 class GuardedTLSPool(GuardedPool, HTTPSConnectionPool):
     """The TLS connections to one target with one set of trusted certificates."""
 
-    ConnectionCls = GuardedTLSConnection
+    ConnectionCls = GuardedTLSConnection  # type: ignore[assignment]

@@ -69,7 +69,7 @@ class TimedSocket(_Timed):
     """A plain TCP socket under a deadline."""
 
 
-class TimedTLSSocket(_Timed, ssl.SSLSocket):
+class TimedTLSSocket(_Timed, ssl.SSLSocket):  # type: ignore[misc]
     """A TLS socket under a deadline; made by an SSLContext whose `sslsocket_class` it is."""
 
     def do_handshake(self, block: bool = False) -> None:

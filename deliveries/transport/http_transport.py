@@ -4,6 +4,7 @@ import socket
 import time
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
+from typing import cast
 
 from deliveries.outcomes import Exchange
 from deliveries.transport.adapter import GuardedAdapter, Shipment
@@ -52,8 +53,8 @@ class HttpTransport:
         except Fault as fault:
             exchange.failure, exchange.error = fault.failure, fault.sentence
         except Exception as error:
-            fault = surprise_fault(error, wrote=call.wrote)
-            exchange.failure, exchange.error = fault.failure, fault.sentence
+            surprise = surprise_fault(error, wrote=call.wrote)
+            exchange.failure, exchange.error = surprise.failure, surprise.sentence
         exchange.host, exchange.address = call.host, call.address
         exchange.duration_ms = round((time.monotonic() - started) * 1000)
         return exchange
@@ -71,7 +72,7 @@ class HttpTransport:
         exchange.status_code = response.status_code
         exchange.retry_after = clean_header(response.headers.get("retry-after"))
         exchange.location = clean_header(response.headers.get("location"))
-        answer: Answer = response.raw
+        answer = cast(Answer, response.raw)
         try:
             exchange.snippet = clean_text(answer.read_some(self._max_body_bytes, self._snippet_bytes))
         finally:

@@ -39,6 +39,10 @@ class Transport(Protocol):
         """Send once and say what happened. Never raises for anything the network or the receiver does."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is held between requests. It can be used again afterwards."""
+        ...
+
 
 @functools.lru_cache(maxsize=16_384)
 def target_of(url: str) -> Target:

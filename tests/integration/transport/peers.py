@@ -6,6 +6,7 @@ import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 PATIENCE_SECONDS = 5.0
 
@@ -35,14 +36,14 @@ class Peer:
 
     def read(self) -> Received | None:
         """The next request, or None at the end of the connection."""
-        line = self._lines.readline().decode().rstrip("\r\n")
+        line = self._lines.readline().decode("latin-1").rstrip("\r\n")
         if not line:
             return None
         headers = []
-        while field_line := self._lines.readline().decode().rstrip("\r\n"):
+        while field_line := self._lines.readline().decode("latin-1").rstrip("\r\n"):
             name, _, value = field_line.partition(":")
             headers.append((name, value.strip()))
-        length = int(dict((name.lower(), value) for name, value in headers).get("content-length", 0))
+        length = int({name.lower(): value for name, value in headers}.get("content-length", 0))
         request = Received(line, headers, self._lines.read(length))
         self.receiver.requests.append(request)
         return request
@@ -74,7 +75,7 @@ class Peer:
             self.receiver.closed.release()
 
 
-Behaviour = Callable[[Peer], None]
+Behaviour = Callable[[Peer], object]
 
 
 @dataclass
@@ -171,7 +172,7 @@ def closed_port() -> int:
         return int(server.getsockname()[1])
 
 
-def resolving(*answers: list[str]) -> Callable[..., list[tuple]]:
+def resolving(*answers: list[str]) -> Callable[..., list[tuple[Any, ...]]]:
     """A resolver that gives these addresses, one list a lookup, and stays with the last."""
     left = list(answers)
 

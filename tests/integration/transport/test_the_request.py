@@ -85,7 +85,9 @@ def test_headers_that_frame_the_message_cannot_be_given(receive, post, name):
     assert receiver.connections == 0
 
 
-@pytest.mark.parametrize("url", ["http://h.example:99999/", "ftp://h.example/", "http://a b/", "not a url", "http:///x"])
+@pytest.mark.parametrize(
+    "url", ["http://h.example:99999/", "ftp://h.example/", "http://a b/", "not a url", "http:///x"]
+)
 def test_an_invalid_url_is_a_recorded_failure_of_ours(post, url):
     assert post(url).failure is Failure.INTERNAL
 
