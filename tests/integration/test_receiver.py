@@ -92,8 +92,10 @@ def test_pipelined_answers_keep_their_order_behind_a_slow_one(receiver: Receiver
 
 
 def test_a_reset_comes_after_the_body_was_read(receiver: ReceiverProcess) -> None:
-    with pytest.raises(ConnectionResetError):
-        post(receiver, "/reset", b"x" * 100_000)
+    with dial(receiver) as connection:
+        connection.sendall(raw("/reset", b"x" * 100_000))
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
     assert len(receiver.requests("/reset")[0]["body"]) == 100_000
 
 
@@ -208,4 +210,7 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert json.loads(running.stdout.readline()) == json.loads(ready.read_text())
         running.stdin.close()
-        assert running.wait(10) == 0
+        try:
+            assert running.wait(10) == 0
+        finally:
+            running.kill()
