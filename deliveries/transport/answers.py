@@ -1,6 +1,7 @@
 """The answer of a receiver: its status, the few headers that matter, and no more of its body than is wanted."""
 
 import http.client
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from http.client import HTTPException
@@ -9,6 +10,7 @@ from typing import BinaryIO
 # No body follows these whatever their headers say (RFC 9112, section 6.3); a receiver that sends one all the same
 # leaves it on the connection, where it would be taken for the next answer.
 _BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _PIECE_BYTES = 8192
 MAX_HEADER_CHARACTERS = 2048
 """The longest header value passed on; as long as the longest URL of an endpoint, for Location."""
@@ -90,7 +92,9 @@ class Answer(http.client.HTTPResponse):
         if self.status in _BODILESS:
             return 0
         announced = self.headers.get("content-length", "")
-        return int(announced) if announced.isdecimal() and not self.chunked else None
+        if self.chunked or not _LENGTH.fullmatch(announced):
+            return None
+        return int(announced)
 
     def _read_status(self) -> tuple[str, int, str]:
         # 100 (Continue), 102 and 103 (Early Hints) precede the real answer; after 101 there is none.

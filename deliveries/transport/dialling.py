@@ -26,6 +26,7 @@ class Dialler:
 
     def dial(self, host: str, port: int, call: Call) -> TimedSocket:
         """Connect to the first address that answers, and note it on the call. Raises Fault."""
+        call.address = ""
         addresses = self._lookups.addresses(host, port, call)
         for address in addresses:
             self._judge(host, address)

@@ -41,7 +41,7 @@ class Lookups:
             raise Fault(
                 Failure.TIMEOUT, f"looking up {host} did not finish within {call.timeout_seconds:g} s"
             ) from None
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, RuntimeError) as error:
             raise lookup_fault(error, host) from None
         if not found:
             raise Fault(Failure.DNS, f"there is no address for {host}")
@@ -59,22 +59,30 @@ class Lookups:
                 self._slots.release()
                 return self._under_way[host, port]
             lookup = self._under_way[host, port] = Future()
-        threading.Thread(target=self._resolve, args=(host, port, lookup), name="holdfast-dns", daemon=True).start()
+        thread = threading.Thread(target=self._resolve, args=(host, port, lookup), name="holdfast-dns", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._forget(host, port)
+            lookup.set_exception(error)
         return lookup
 
     def _resolve(self, host: str, port: int, lookup: Future[list[str]]) -> None:
         try:
             answers = self._resolver(host, port, type=socket.SOCK_STREAM)
-            result, error = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers)), None
-        except Exception as raised:
-            result, error = [], raised
+            addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
+        except Exception as error:
+            self._forget(host, port)
+            lookup.set_exception(error)
+        else:
+            self._forget(host, port)
+            lookup.set_result(addresses)
+
+    def _forget(self, host: str, port: int) -> None:
+        # Before the result is out: a caller that comes later wants a fresh answer.
         with self._lock:
             del self._under_way[host, port]
         self._slots.release()
-        if error is None:
-            lookup.set_result(result)
-        else:
-            lookup.set_exception(error)
 
 
 def is_literal(host: str) -> bool:

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from deliveries.outcomes import Failure
+from deliveries.transport.connections import GuardedConnection
 from tests.integration.transport.peers import Peer, answering, closed_port, resolving
 
 OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -83,6 +84,22 @@ def test_a_kept_connection_closed_by_the_receiver_is_replaced(receive, post):
 
     assert post(receiver.url()).status_code == 200
     assert len(receiver.requests) == 2
+
+
+def test_a_kept_connection_that_takes_no_byte_is_replaced_since_nothing_was_sent(receive, post, monkeypatch):
+    def behaviour(peer: Peer) -> None:
+        peer.read()
+        peer.say(OK)
+        peer.reset()
+
+    receiver = receive(behaviour)
+    post(receiver.url())
+    receiver.wait_until_closed()
+    # As if the reset came in between the look at the connection and the write.
+    monkeypatch.setattr(GuardedConnection, "is_connected", True)
+
+    assert post(receiver.url()).status_code == 200
+    assert (receiver.connections, len(receiver.requests)) == (2, 2)
 
 
 @pytest.mark.parametrize("hang_up", [Peer.close, Peer.reset])

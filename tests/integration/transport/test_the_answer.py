@@ -109,6 +109,17 @@ def test_an_answer_that_is_not_http_is_unknown_since_the_request_went_out(receiv
     assert "not HTTP" in exchange.error
 
 
+@pytest.mark.parametrize("length", ["-1", "two", "9" * 5000, "2, 2", ""])
+def test_a_length_that_makes_no_sense_does_not_hide_the_status(receive, post, length):
+    def behaviour(peer: Peer) -> None:
+        peer.read()
+        peer.say(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok")
+
+    exchange = post(receive(behaviour).url())
+
+    assert (exchange.status_code, exchange.snippet) == (200, "ok")
+
+
 def test_headers_without_end_do_not_hide_the_status(receive, post):
     def behaviour(peer: Peer) -> None:
         peer.read()
