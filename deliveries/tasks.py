@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from celery import Task, shared_task
+from celery import shared_task
 from celery.signals import worker_shutting_down
 
+from deliveries import alerts
 from deliveries.deliver import deliver as deliver_endpoints
 from deliveries.drain import sending
+from deliveries.sweeps import due, expired, lapsed, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
-def deliver(self: Task, endpoint_ids: Sequence[int]) -> None:
+def deliver(self: Any, endpoint_ids: Sequence[int]) -> None:
     """Send what is due for these endpoints, and come back when the next of them is."""
     waits = deliver_endpoints(endpoint_ids)
     if waits:
@@ -22,3 +24,33 @@ def deliver(self: Task, endpoint_ids: Sequence[int]) -> None:
 def _stop_sending(**_kwargs: Any) -> None:
     """Drains hand back what they have not sent, so that a graceful stop takes no longer than the requests in flight."""
     sending.stopping.set()
+
+
+@shared_task(name="deliveries.announce")
+def announce(dead_letter_ids: Sequence[int]) -> None:
+    """Alert and mail about new dead letters."""
+    alerts.announce(dead_letter_ids)
+
+
+@shared_task(name="deliveries.sweep_due")
+def sweep_due() -> None:
+    """Ring for endpoints with due deliveries."""
+    due.sweep()
+
+
+@shared_task(name="deliveries.sweep_lapsed")
+def sweep_lapsed() -> None:
+    """Take back deliveries whose worker died."""
+    lapsed.sweep()
+
+
+@shared_task(name="deliveries.sweep_expired")
+def sweep_expired() -> None:
+    """Bury what can no longer be delivered."""
+    expired.sweep()
+
+
+@shared_task(name="deliveries.sweep_unannounced")
+def sweep_unannounced() -> None:
+    """Announce dead letters that nobody was told about."""
+    unannounced.sweep()

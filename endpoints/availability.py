@@ -1,4 +1,4 @@
-"""Availability: pause, disable, enable and archive an endpoint. Every move is one guarded UPDATE with its ledger row."""
+"""Availability: pause, disable, enable, archive an endpoint. Every move is one guarded UPDATE with its ledger row."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +26,8 @@ _ARCHIVE: Final = _Move("archived", (State.ACTIVE, State.PAUSED, State.DISABLED)
 _GUARDED_UPDATE = """
 WITH old AS (SELECT id, state FROM endpoints_endpoint WHERE id = %(id)s AND state = ANY(%(legal_from)s) FOR UPDATE)
 UPDATE endpoints_endpoint endpoint
-SET state = %(to)s, state_reason = %(reason)s, state_changed_at = now(), state_changed_by = %(actor)s, updated_at = now()
+SET state = %(to)s, state_reason = %(reason)s, state_changed_by = %(actor)s, state_changed_at = now(),
+    updated_at = now()
 FROM old WHERE endpoint.id = old.id
 RETURNING old.state, endpoint.state_changed_at
 """

@@ -45,7 +45,7 @@ def rotate(
 
 
 def revoke(secret: SigningSecret, *, actor: str, now: datetime | None = None) -> None:
-    """Stop signing with a secret at once, as when it leaked. Raises TransitionRefused when no other live one is left."""
+    """Stop signing with a secret at once, as when it leaked. Raises TransitionRefused when it is the only live one."""
     now = now or timezone.now()
     with transaction.atomic():
         _lock(secret.endpoint_id)

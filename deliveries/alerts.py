@@ -1,0 +1,99 @@
+"""Alerts: one log line a dead letter, and one mail a recipient and batch, to the operators and the endpoint's owner.
+
+Marked before mailed, by a guarded UPDATE, so that two consumers of one message do not mail twice; a mail that could not
+be handed over takes its mark back and the sweep repeats it. A mail names host and endpoint only: the path or the query
+of a URL may be a credential, and the body is the tenant's.
+"""
+
+import logging
+import smtplib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+from django.db import connection
+
+from deliveries.conf import conf
+from deliveries.letters import dead_letter_mail
+from deliveries.models import DeadLetter
+
+logger = logging.getLogger("deliveries.alerts")
+
+_MARK = """
+UPDATE deliveries_deadletter SET announced_at = now() WHERE id = ANY(%s) AND announced_at IS NULL RETURNING id
+"""
+_UNMARK = "UPDATE deliveries_deadletter SET announced_at = NULL WHERE id = ANY(%s)"
+
+
+def announce(dead_letter_ids: Collection[int]) -> int:
+    """Tell about those of the dead letters that nobody was told about yet; returns how many they were."""
+    letters = _mark(dead_letter_ids)
+    for letter in letters:
+        _log(letter)
+    unsent = _mail_owners(letters)
+    rest = [letter for letter in letters if letter.pk not in unsent]
+    # The operators come last, so that a repeat for an owner's mail server does not mail them again.
+    if rest and not _mail(conf().operators, rest):
+        unsent.update(letter.pk for letter in rest)
+    _unmark(unsent)
+    return len(letters) - len(unsent)
+
+
+def _mark(ids: Collection[int]) -> Sequence[DeadLetter]:
+    with connection.cursor() as cursor:
+        cursor.execute(_MARK, [list(ids)])
+        won = [row[0] for row in cursor.fetchall()]
+    rows = DeadLetter.objects.filter(pk__in=won).select_related("endpoint").order_by("pk")
+    return list(rows.defer("body", "headers", "attempts", "endpoint__headers"))
+
+
+def _unmark(ids: Collection[int]) -> None:
+    if ids:
+        with connection.cursor() as cursor:
+            cursor.execute(_UNMARK, [list(ids)])
+
+
+def _log(letter: DeadLetter) -> None:
+    logger.error(
+        "dead letter %s: delivery %s to endpoint %s (%s) failed as %s, event type %s: %s",
+        letter.pk,
+        letter.delivery_id,
+        letter.endpoint_id,
+        letter.endpoint.host,
+        letter.failure_class,
+        letter.event_type,
+        letter.reason,
+    )
+
+
+def _mail_owners(letters: Iterable[DeadLetter]) -> set[int]:
+    """Mail each owner about their own letters; returns the ids of those whose mail has to be repeated."""
+    owned: dict[str, list[DeadLetter]] = defaultdict(list)
+    for letter in letters:
+        if letter.endpoint.owner_email:
+            owned[letter.endpoint.owner_email].append(letter)
+    return {letter.pk for owner, theirs in owned.items() if not _mail([owner], theirs) for letter in theirs}
+
+
+def _mail(recipients: Collection[str], letters: Sequence[DeadLetter]) -> bool:
+    """Mail each recipient once. False when a later try may succeed."""
+    subject, text = dead_letter_mail(letters)
+    with_timeout = get_connection()
+    delivered = True
+    for recipient in recipients:
+        message = EmailMessage(subject, text, settings.DEFAULT_FROM_EMAIL, [recipient], connection=with_timeout)
+        try:
+            message.send()
+        except smtplib.SMTPRecipientsRefused as refusal:
+            # A mailbox that does not exist will not exist in a minute either; repeating would mail the others again.
+            logger.exception("the mail server refuses %s", recipient)
+            delivered &= not _is_temporary(refusal)
+        except (smtplib.SMTPException, OSError) as error:
+            logger.warning("dead letters could not be mailed to %s: %s", recipient, error)
+            delivered = False
+    return delivered
+
+
+def _is_temporary(refusal: smtplib.SMTPRecipientsRefused) -> bool:
+    return any(code < 500 for code, _ in refusal.recipients.values())

@@ -1,0 +1,23 @@
+"""Which endpoints somebody attends to: a bell rings, a timer is set, a worker drains it, or it asked for a pause."""
+
+from collections.abc import Sequence
+
+import redis
+
+from deliveries.redis_client import redis_client
+
+_SIGNS = ("bell", "timer", "lease", "hold")
+
+
+def attended(endpoint_ids: Sequence[int]) -> set[int]:
+    """Those of the endpoints for which work is on its way; all of them when Redis cannot be asked."""
+    if not endpoint_ids:
+        return set()
+    pipeline = redis_client().pipeline(transaction=False)
+    for id in endpoint_ids:
+        pipeline.exists(*(f"holdfast:{{{id}}}:{sign}" for sign in _SIGNS))
+    try:
+        answers = pipeline.execute()
+    except redis.RedisError:
+        return set(endpoint_ids)
+    return {id for id, signs in zip(endpoint_ids, answers, strict=True) if signs}

@@ -1,0 +1,49 @@
+"""dead → pending: deliveries of open dead letters go back to work with a fresh budget and a fresh deadline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """One dead letter that went back to work. `endpoint_state` other than `active` means it waits for the endpoint."""
+
+    dead_letter_id: int
+    endpoint_id: int
+    endpoint_state: str
+
+
+# One statement decides and resolves. The letter's row lock settles who is first: whoever waits for it finds the letter
+# no longer open, so two people pressing the button send once.
+_REDRIVE = """
+WITH letter AS (
+    SELECT id, delivery_id FROM deliveries_deadletter
+    WHERE id = ANY(%(letters)s) AND resolution = 'open'
+    ORDER BY id
+    FOR UPDATE
+), moved AS (
+    UPDATE deliveries_delivery delivery
+    SET status = 'pending', budget_offset = attempt_count, next_attempt_at = now(), finished_at = NULL,
+        deadline_at = now() + make_interval(secs => policy.deadline_seconds)
+    FROM letter, endpoints_endpoint endpoint
+    JOIN endpoints_retrypolicy policy
+      ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
+    WHERE delivery.id = letter.delivery_id AND delivery.status = 'dead'
+      AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
+    RETURNING letter.id AS letter_id, delivery.endpoint_id, endpoint.state
+), resolved AS (
+    UPDATE deliveries_deadletter dead_letter
+    SET resolution = 'redriven', resolved_at = now(), operation_id = %(operation)s
+    FROM moved WHERE dead_letter.id = moved.letter_id
+)
+SELECT letter_id, endpoint_id, state FROM moved ORDER BY letter_id
+"""
+
+
+def redrive(dead_letter_ids: Sequence[int], operation_id: int) -> list[Redriven]:
+    """Send the open ones among these dead letters back to work, under the operation; returns those that were won."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REDRIVE, {"letters": list(dead_letter_ids), "operation": operation_id})
+        return [Redriven(*row) for row in cursor.fetchall()]

@@ -1,0 +1,75 @@
+"""delivered → pending, and nothing → pending: send again what arrived, and for the first time what was missed."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from deliveries.models import Event
+from endpoints.matching import candidate_patterns
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One delivery that goes out again. `endpoint_state` other than `active` means it waits for the endpoint."""
+
+    delivery_id: int
+    endpoint_id: int
+    endpoint_state: str
+
+
+_REPLAY = """
+WITH chosen AS (
+    SELECT id FROM deliveries_delivery WHERE id = ANY(%s) AND status = 'delivered' ORDER BY id FOR UPDATE
+)
+UPDATE deliveries_delivery delivery
+SET status = 'pending', budget_offset = attempt_count, next_attempt_at = now(), finished_at = NULL,
+    deadline_at = now() + make_interval(secs => policy.deadline_seconds)
+FROM chosen, endpoints_endpoint endpoint
+JOIN endpoints_retrypolicy policy
+  ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
+WHERE delivery.id = chosen.id AND delivery.status = 'delivered'
+  AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
+RETURNING delivery.id, delivery.endpoint_id, endpoint.state
+"""
+
+# Whom an event is for is judged by the subscriptions of now, as if it were published at this moment.
+_MISSED = """
+WITH wanted AS (
+    SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state, policy.deadline_seconds
+    FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
+    JOIN endpoints_endpoint endpoint
+      ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
+    JOIN endpoints_retrypolicy policy
+      ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
+    WHERE %(endpoints)s::bigint[] IS NULL OR endpoint.id = ANY(%(endpoints)s)
+), inserted AS (
+    INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
+                                     deadline_at, last_outcome, created_at)
+    SELECT event_id, endpoint_id, 'pending', 0, 0, now(), now() + make_interval(secs => deadline_seconds), '', now()
+    FROM wanted ORDER BY position, endpoint_id
+    ON CONFLICT (event_id, endpoint_id) DO NOTHING
+    RETURNING id, event_id, endpoint_id
+)
+SELECT inserted.id, inserted.endpoint_id, wanted.state FROM inserted JOIN wanted USING (event_id, endpoint_id)
+"""
+
+
+def replay(delivery_ids: Sequence[int]) -> list[Replayed]:
+    """Send the delivered ones among these again, each with a fresh budget and deadline; returns those that were won."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REPLAY, [list(delivery_ids)])
+        return [Replayed(*row) for row in cursor.fetchall()]
+
+
+def deliver_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None = None) -> list[Replayed]:
+    """Insert a delivery for each matching endpoint (of those given) that has none yet of the event."""
+    rows = [
+        {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
+        for position, event in enumerate(events)
+    ]
+    values = {"events": json.dumps(rows), "endpoints": None if endpoint_ids is None else list(endpoint_ids)}
+    with connection.cursor() as cursor:
+        cursor.execute(_MISSED, values)
+        return [Replayed(*row) for row in cursor.fetchall()]
