@@ -67,13 +67,21 @@ def _bring_up(where: Places, bin_dir: Path) -> None:
 def _start(where: Places, bin_dir: Path) -> None:
     # Sessions that outlive a killed postmaster hold its shared memory, and a new one refuses to start beside them.
     processes.end(processes.serving("postgres", where.cluster))
-    (where.cluster / "postmaster.pid").unlink(missing_ok=True)
+    _clear_marks(where)
     with contextlib.suppress(FileNotFoundError):
         where.log.replace(where.log.with_suffix(".log.before"))
     argv = [str(bin_dir / "pg_ctl"), "start", "-D", "data", "-l", "server.log", "-o", f"-k {where.socket_dir}"]
     started = where.account.run([*argv, "-w", "-t", str(START_SECONDS)], cwd=where.home)
     if started.returncode != 0:
         raise ServerNotStarted.with_log("The embedded PostgreSQL did not start.", where.log)
+
+
+def _clear_marks(where: Places) -> None:
+    # What a killed postmaster left. PostgreSQL clears these itself, but takes any process that has the recorded id by
+    # now, even a zombie nobody reaped, for a living server. We hold the start lock and know better.
+    socket = where.socket_dir / ".s.PGSQL.5432"
+    for mark in (where.cluster / "postmaster.pid", socket, socket.with_name(f"{socket.name}.lock")):
+        mark.unlink(missing_ok=True)
 
 
 def _postmaster_lives(where: Places) -> bool:
