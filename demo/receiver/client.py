@@ -68,11 +68,12 @@ class ReceiverProcess:
         assert self._process.stdout is not None
         readable, _, _ = select.select([self._process.stdout], [], [], START_SECONDS)
         line = self._process.stdout.readline() if readable else b""
-        if not line:
+        try:
+            ready = json.loads(line)
+            self.base_url, self.port = ready["url"], ready["port"]
+        except ValueError:
             self.stop()
-            raise ReceiverFailed(f"the receiver did not start within {START_SECONDS:g} s; see its standard error")
-        ready = json.loads(line)
-        self.base_url, self.port = ready["url"], ready["port"]
+            raise ReceiverFailed(f"not ready within {START_SECONDS:g} s; its standard error says why") from None
         return self
 
     def stop(self) -> None:

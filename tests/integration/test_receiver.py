@@ -214,3 +214,11 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
             assert running.wait(10) == 0
         finally:
             running.kill()
+
+
+def test_a_receiver_that_cannot_start_says_so(receiver: ReceiverProcess) -> None:
+    second = ReceiverProcess(port=receiver.port)
+    with pytest.raises(ReceiverFailed, match="not ready"):
+        second.start()
+    with pytest.raises(ReceiverFailed, match="not running"):
+        assert second.pid
