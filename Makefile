@@ -35,7 +35,7 @@ bench: $(READY) ## Run the benchmarks (NAME=one runs that one)
 
 clean: ## Stop the embedded services and remove .venv, their data and all caches
 	@[ ! -x $(PY) ] || $(PY) -m webhooks_project.embedded remove
-	@rm -rf $(VENV) staticfiles .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .holdfast staticfiles .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last: an install that was cut short starts over in an empty .venv.
