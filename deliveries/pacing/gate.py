@@ -21,12 +21,14 @@ from deliveries.redis_client import redis_client
 class Allowance:
     """The answer to a take: how many requests may go now, the seconds until more may, and why not more.
 
-    `why`: free, limit, ramp, held (the endpoint asked for less), open, half-open, probe, busy (another worker drains it).
+    `why`: free, limit, ramp, held (the endpoint asked for less), open, half-open, probe, busy (another worker drains
+    it). `interval_ms` is what one request costs of the limit, 0 without one.
     """
 
     granted: int
     wait_seconds: float
     why: str
+    interval_ms: float = 0.0
 
     @property
     def is_busy(self) -> bool:
@@ -71,14 +73,12 @@ def take(token: str, wanted: Mapping[int, tuple[int, float | None]], *, now_ms: 
         ]
         _script("take")(keys=keys(id, "lease", "knock", "flow"), args=args, client=pipeline)
     return {
-        id: Allowance(granted, wait_ms / 1000, why.decode())
-        for id, (granted, wait_ms, why) in zip(wanted, pipeline.execute(), strict=True)
+        id: Allowance(granted, wait_ms / 1000, why.decode(), float(interval_ms))
+        for id, (granted, wait_ms, why, interval_ms) in zip(wanted, pipeline.execute(), strict=True)
     }
 
 
-def report(
-    tallies: Mapping[int, Tally], *, rng: random.Random | None = None, now_ms: int = 0
-) -> dict[int, str]:
+def report(tallies: Mapping[int, Tally], *, rng: random.Random | None = None, now_ms: int = 0) -> dict[int, str]:
     """Tell what became of requests; returns each endpoint's circuit afterwards: closed, open or half-open."""
     if not tallies:
         return {}
@@ -105,6 +105,17 @@ def report(
     return {id: state.decode() for id, state in zip(tallies, pipeline.execute(), strict=True)}
 
 
+def give_back(costs_ms: Mapping[int, float]) -> None:
+    """Return what a take granted and no request used, so that a trickle does not eat up the limit."""
+    if not any(costs_ms.values()):
+        return
+    pipeline = redis_client().pipeline(transaction=False)
+    for id, cost_ms in costs_ms.items():
+        if cost_ms:
+            pipeline.hincrbyfloat(keys(id, "flow")[0], "full_at", -cost_ms)
+    pipeline.execute()
+
+
 def leave(token: str, endpoint_ids: Collection[int]) -> set[int]:
     """Release the drain leases; returns the endpoints that somebody rang for in the meantime."""
     if not endpoint_ids:
@@ -116,7 +127,7 @@ def leave(token: str, endpoint_ids: Collection[int]) -> set[int]:
 
 
 def resume(endpoint_id: int, reason: str, *, afresh: bool = False, now_ms: int = 0) -> None:
-    """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when a person re-enables an endpoint."""
+    """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when an endpoint is enabled again."""
     _script("resume")(keys=keys(endpoint_id, "flow"), args=[reason, int(afresh), now_ms])
 
 

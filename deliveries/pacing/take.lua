@@ -2,7 +2,7 @@
 -- KEYS  lease, knock, flow
 -- ARGV  token, lease ms, wanted, limit a second (0: none), burst s, ramp ms, ramp's full rate without a limit,
 --       probe ms, now ms (0: the server's clock)
--- Gives {granted, ms until more, why}
+-- Gives {granted, ms until more, why, ms that one request costs}
 local lease, knock, flow = KEYS[1], KEYS[2], KEYS[3]
 local token, lease_ms, wanted = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local limit, burst_s = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -17,7 +17,7 @@ end
 local holder = redis.call('GET', lease)
 if holder and holder ~= token then
     redis.call('SET', knock, 1, 'PX', lease_ms)
-    return {0, 0, 'busy'}
+    return {0, 0, 'busy', '0'}
 end
 redis.call('SET', lease, token, 'PX', lease_ms)
 
@@ -26,15 +26,15 @@ local held_until, circuit, probe_at = tonumber(state[1]), state[2], tonumber(sta
 local ramp_at, full_at = tonumber(state[4]), tonumber(state[5]) or 0
 
 if held_until and held_until > now then
-    return {0, math.ceil(held_until - now), 'held'}
+    return {0, math.ceil(held_until - now), 'held', '0'}
 end
 if circuit then
     if probe_at > now then
-        return {0, math.ceil(probe_at - now), circuit}
+        return {0, math.ceil(probe_at - now), circuit, '0'}
     end
     -- One probe goes through. Should its worker die, the next one may go when its time is over.
     redis.call('HSET', flow, 'circuit', 'half-open', 'probe_at', now + probe_ms)
-    return {1, probe_ms, 'probe'}
+    return {1, probe_ms, 'probe', '0'}
 end
 
 local rate, why = limit, 'limit'
@@ -48,7 +48,7 @@ if ramp_at then
     end
 end
 if rate == 0 then
-    return {wanted, 0, 'free'}
+    return {wanted, 0, 'free', '0'}
 end
 
 -- The generic cell rate algorithm (ITU-T I.371), n cells at once: `full_at` is when the bucket would be full again.
@@ -62,6 +62,6 @@ if granted > 0 then
     redis.call('PEXPIRE', flow, KEEP_MS)
 end
 if granted == wanted then
-    return {granted, 0, why}
+    return {granted, 0, why, tostring(interval)}
 end
-return {granted, math.max(1, math.ceil(full_at + interval - burst * interval - now)), why}
+return {granted, math.max(1, math.ceil(full_at + interval - burst * interval - now)), why, tostring(interval)}

@@ -43,7 +43,9 @@ class Flow:
         if self.held_for:
             return f"Held for {self.held_for:.0f} s more: the endpoint {self.hold_reason}."
         if self.circuit == "open":
-            return f"Circuit open ({self.times_opened}.): nothing is sent until one probe in {self.probe_in or 0:.0f} s."
+            return (
+                f"Circuit open ({self.times_opened}.): nothing is sent until one probe in {self.probe_in or 0:.0f} s."
+            )
         if self.circuit == "half-open":
             return "Circuit half-open: one probe is on its way."
         rate = self.rate_now(limit)

@@ -3,9 +3,10 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
+from django.db import migrations, models
+
 import endpoints.encryption
 import endpoints.models.endpoint
-from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
