@@ -27,9 +27,10 @@ _LEFT_ALONE: Final = {
 
 @dataclass(slots=True)
 class ReplayPreview:
-    """What a replay would do: deliveries to send again, and why others are left alone. Missed ones are not counted."""
+    """What a replay would do: deliveries to send again, first ones to send, how many would wait, and what it leaves."""
 
     ready: int = 0
+    missed: int = 0
     held: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
 
@@ -76,11 +77,19 @@ def replay_events(
 
 
 def preview_replay_events(
-    events: QuerySet[Event] | Iterable[str], *, endpoint_ids: Collection[int] | None = None
+    events: QuerySet[Event] | Iterable[str],
+    *,
+    endpoint_ids: Collection[int] | None = None,
+    missed_only: bool = False,
 ) -> ReplayPreview:
-    """What `replay_events` would do now with the deliveries that exist, without doing it."""
+    """What `replay_events` would do now, without doing it."""
     preview = ReplayPreview()
     for page in operations.pages(_event_ids(events), EVENTS_PER_PAGE):
+        missed, held = rows.count_missed(_events(page), endpoint_ids)
+        preview.missed += missed
+        preview.held += held
+        if missed_only:
+            continue
         for status, state in _deliveries_of(page, endpoint_ids).values_list("status", "endpoint__state"):
             if status == Status.DELIVERED and state != State.ARCHIVED:
                 preview.ready += 1
@@ -115,8 +124,7 @@ def _begin(actor: str, note: str, selection: str) -> Operation:
 def _replay_page(
     event_ids: Sequence[str], endpoint_ids: Collection[int] | None, missed_only: bool
 ) -> tuple[list[Replayed], list[int]]:
-    events = Event.objects.filter(pk__in=event_ids).order_by("sequence").only("id", "type", "tenant")
-    missed = rows.deliver_missed(list(events), endpoint_ids)
+    missed = rows.deliver_missed(_events(event_ids), endpoint_ids)
     if missed_only:
         return missed, []
     known = _deliveries_of(event_ids, endpoint_ids).exclude(pk__in=[row.delivery_id for row in missed])
@@ -127,6 +135,10 @@ def _replay_page(
 def _deliveries_of(event_ids: Sequence[str], endpoint_ids: Collection[int] | None) -> QuerySet[Delivery]:
     found = Delivery.objects.filter(event_id__in=event_ids).order_by()
     return found if endpoint_ids is None else found.filter(endpoint_id__in=endpoint_ids)
+
+
+def _events(ids: Sequence[str]) -> list[Event]:
+    return list(Event.objects.filter(pk__in=ids).order_by("sequence").only("id", "type", "tenant"))
 
 
 def _event_ids(events: QuerySet[Event] | Iterable[str]) -> list[str]:

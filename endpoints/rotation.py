@@ -38,9 +38,8 @@ def rotate(
         old = SigningSecret.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=end), endpoint_id=id)
         expired = old.update(expires_at=end)
         made = SigningSecret.objects.create(endpoint_id=id, secret=signing.new_secret(), created_at=now)
-    logger.info(
-        "endpoint %s: signing secret %s made by %s; %s older ones expire %s", id, made.fingerprint, actor, expired, end
-    )
+        words = f"endpoint {id}: signing secret {made.fingerprint} made by {actor}; {expired} older ones expire {end}"
+        transaction.on_commit(lambda: logger.info(words))
     return made
 
 

@@ -1,6 +1,7 @@
 """What every test may use. The services behind it are chosen in `tests/settings.py`."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,15 +18,15 @@ def empty_redis() -> Iterator[None]:
 
 
 @pytest.fixture
-def make_endpoint(db: None, empty_redis: None) -> Callable:
+def make_endpoint(db: None, empty_redis: None) -> Callable[..., Any]:
     return factories.make_endpoint
 
 
 @pytest.fixture
-def make_event(db: None, empty_redis: None) -> Callable:
+def make_event(db: None, empty_redis: None) -> Callable[..., Any]:
     return factories.make_event
 
 
 @pytest.fixture
-def make_dead_letter(db: None, empty_redis: None) -> Callable:
+def make_dead_letter(db: None, empty_redis: None) -> Callable[..., Any]:
     return factories.make_dead_letter

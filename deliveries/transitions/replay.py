@@ -35,7 +35,7 @@ RETURNING delivery.id, delivery.endpoint_id, endpoint.state
 """
 
 # Whom an event is for is judged by the subscriptions of now, as if it were published at this moment.
-_MISSED = """
+_WANTED = """
 WITH wanted AS (
     SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state, policy.deadline_seconds
     FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
@@ -44,7 +44,11 @@ WITH wanted AS (
     JOIN endpoints_retrypolicy policy
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
     WHERE %(endpoints)s::bigint[] IS NULL OR endpoint.id = ANY(%(endpoints)s)
-), inserted AS (
+)
+"""
+
+_INSERT_MISSED = """
+, inserted AS (
     INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
                                      deadline_at, last_outcome, created_at)
     SELECT event_id, endpoint_id, 'pending', 0, 0, now(), now() + make_interval(secs => deadline_seconds), '', now()
@@ -53,6 +57,12 @@ WITH wanted AS (
     RETURNING id, event_id, endpoint_id
 )
 SELECT inserted.id, inserted.endpoint_id, wanted.state FROM inserted JOIN wanted USING (event_id, endpoint_id)
+"""
+
+_COUNT_MISSED = """
+SELECT count(*), count(*) FILTER (WHERE state <> 'active') FROM wanted
+WHERE NOT EXISTS (SELECT FROM deliveries_delivery delivery
+                  WHERE delivery.event_id = wanted.event_id AND delivery.endpoint_id = wanted.endpoint_id)
 """
 
 
@@ -65,11 +75,21 @@ def replay(delivery_ids: Sequence[int]) -> list[Replayed]:
 
 def deliver_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None = None) -> list[Replayed]:
     """Insert a delivery for each matching endpoint (of those given) that has none yet of the event."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WANTED + _INSERT_MISSED, _values(events, endpoint_ids))
+        return [Replayed(*row) for row in cursor.fetchall()]
+
+
+def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None = None) -> tuple[int, int]:
+    """How many deliveries `deliver_missed` would insert now, and how many of them would wait for their endpoint."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WANTED + _COUNT_MISSED, _values(events, endpoint_ids))
+        return tuple(cursor.fetchone())
+
+
+def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> dict[str, object]:
     rows = [
         {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
         for position, event in enumerate(events)
     ]
-    values = {"events": json.dumps(rows), "endpoints": None if endpoint_ids is None else list(endpoint_ids)}
-    with connection.cursor() as cursor:
-        cursor.execute(_MISSED, values)
-        return [Replayed(*row) for row in cursor.fetchall()]
+    return {"events": json.dumps(rows), "endpoints": None if endpoint_ids is None else list(endpoint_ids)}

@@ -42,6 +42,8 @@ class HttpTransport:
         self._user_agent = user_agent
         self._max_body_bytes = max_body_bytes
         self._snippet_bytes = snippet_bytes
+        # Reading the public certificates takes milliseconds that would come off the first request's deadline.
+        tls_context()
 
     def send(self, request: Request) -> Exchange:
         """Send once, within `request.timeout_seconds` for everything, and say what happened. Never raises."""

@@ -39,7 +39,7 @@ class OwnAccount(Account):
 
 
 def server_account(existing: Path) -> Account:
-    """Return who runs the server whose data is in `existing`: its owner if there is one, else an account of its own."""
+    """Return who runs the server whose data is in `existing`: its owner, but an account of its own instead of root."""
     if os.geteuid() != 0:
         return OwnAccount(os.geteuid(), os.getegid())
     if existing.exists() and existing.stat().st_uid != 0:
@@ -47,6 +47,23 @@ def server_account(existing: Path) -> Account:
         return Account(owner.st_uid, owner.st_gid)
     entry = _unprivileged()
     return Account(entry.pw_uid, entry.pw_gid)
+
+
+def owner_of(folder: Path) -> Account:
+    """Return the account that owns `folder`, so that root leaves nothing there that its owner cannot open."""
+    owner = folder.stat()
+    if owner.st_uid == os.geteuid():
+        return OwnAccount(owner.st_uid, owner.st_gid)
+    return Account(owner.st_uid, owner.st_gid)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open `path` with `flags`; a file created by it is readable by the owner of its folder alone."""
+    descriptor = os.open(path, flags | os.O_CREAT, 0o600)
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    return descriptor
 
 
 def run_detached(

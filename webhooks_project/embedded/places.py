@@ -53,7 +53,7 @@ class Places:
 def places(data_dir: Path) -> Places:
     """Choose the folders for `data_dir`: inside it when the server's account can get there, else in the shared root."""
     inside = data_dir / "postgres"
-    account = server_account(inside)
+    account = server_account(inside if inside.exists() else data_dir)
     if account.reaches(data_dir):
         return Places(inside, account)
     elsewhere = SHARED_ROOT / _digest(data_dir.resolve())

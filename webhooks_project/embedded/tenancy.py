@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from webhooks_project.embedded.account import open_private
+from webhooks_project.embedded.errors import ServerNotStarted
+
 Duty = Callable[[Path], None]
 
 _tenants: dict[Path, int] = {}
@@ -19,9 +22,11 @@ _tenants: dict[Path, int] = {}
 
 @contextmanager
 def moving_in(data_dir: Path, at_last_exit: Duty) -> Iterator[None]:
-    """Become a user of `data_dir` and hold its start lock meanwhile, so that one process at a time starts servers."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=_folder_mode())
-    starting = _open(data_dir / "start.lock")
+    """Become a user of `data_dir` and hold its start lock meanwhile, so that one process at a time starts servers.
+
+    Raises `ServerNotStarted` when the folder belongs to somebody else.
+    """
+    starting = _first_lock(data_dir)
     try:
         fcntl.flock(starting, fcntl.LOCK_EX)
         _become_user(data_dir, at_last_exit)
@@ -73,8 +78,18 @@ def _forget_inherited() -> None:
 os.register_at_fork(after_in_child=_forget_inherited)
 
 
+def _first_lock(data_dir: Path) -> int:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=_folder_mode())
+        return _open(data_dir / "start.lock")
+    except PermissionError as error:
+        raise ServerNotStarted(
+            f"{data_dir} belongs to another user. Run as that user, or set HOLDFAST_DATA_DIR to a folder of your own."
+        ) from error
+
+
 def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    return open_private(path, os.O_RDWR)
 
 
 def _folder_mode() -> int:

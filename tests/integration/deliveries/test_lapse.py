@@ -15,7 +15,7 @@ from tests.factories import finish, lease, make_endpoint, make_event, take
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
-AGO = timedelta(seconds=-1)
+AGO = timedelta(minutes=-1)
 
 
 def sending(endpoint=None, expires_in: timedelta = AGO) -> Delivery:
@@ -83,7 +83,7 @@ def test_attempts_of_an_earlier_budget_do_not_count():
 
 def test_the_late_result_of_a_worker_that_lost_its_lease_changes_nothing():
     endpoint = make_endpoint()
-    claimed = take(endpoint, make_event(), lease_seconds=-1)
+    claimed = take(endpoint, make_event(), lease_seconds=-60)
     lapse(10)
 
     finish([claimed], kind=Kind.DELIVERED)

@@ -131,6 +131,25 @@ def test_a_new_connection_lost_after_the_request_went_out_is_unknown(receive, po
     assert len(receiver.requests) == 1
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_connection_lost_while_the_request_goes_out_is_unknown_and_nothing_is_repeated(receive, post, kept):
+    def behaviour(peer: Peer) -> None:
+        if kept:
+            peer.read()
+            peer.say(OK)
+        peer.sock.recv(1000)
+        peer.reset()
+
+    receiver = receive(behaviour)
+    if kept:
+        post(receiver.url())
+
+    exchange = post(receiver.url(), bytes(20_000_000))
+
+    assert exchange.failure is Failure.UNKNOWN
+    assert receiver.connections == 1
+
+
 def test_a_refused_connection_is_named_as_such(post):
     port = closed_port()
 

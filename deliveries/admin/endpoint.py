@@ -1,0 +1,40 @@
+"""The page of an endpoint with what `deliveries` knows: how much waits for it, and what it lost."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from deliveries.models import Resolution
+from deliveries.statuses import Status
+from endpoints.admin.endpoint import EndpointAdmin
+from endpoints.admin.presentation import list_link
+from endpoints.admin.tables import shown_count
+from endpoints.models import Endpoint
+
+
+class EndpointWithTrafficAdmin(EndpointAdmin):
+    """Two counts, each read from an index and capped, and no deletion of what has a history."""
+
+    readonly_fields: ClassVar[tuple[str, ...]] = (*EndpointAdmin.readonly_fields, "waiting", "lost")
+
+    def state_fields(self) -> tuple[str, ...]:
+        return (*super().state_fields(), "waiting", "lost")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Endpoint | None = None) -> bool:
+        """Only an endpoint that never got anything may be deleted; others are archived."""
+        if obj is not None and obj.deliveries.exists():
+            return False
+        return super().has_delete_permission(request, obj)
+
+    @admin.display(description="deliveries waiting")
+    def waiting(self, endpoint: Any) -> SafeString:
+        count = shown_count(endpoint.deliveries.filter(status=Status.PENDING))
+        return list_link("deliveries", "delivery", f"endpoint={endpoint.pk}&status={Status.PENDING}", count)
+
+    @admin.display(description="open dead letters")
+    def lost(self, endpoint: Any) -> SafeString:
+        count = shown_count(endpoint.dead_letters.filter(resolution=Resolution.OPEN))
+        return format_html("{}", list_link("deliveries", "deadletter", f"endpoint={endpoint.pk}", count))

@@ -1,0 +1,49 @@
+"""Running redrive, discard and replay from the admin: in the user's name, logged, and told in one message."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from deliveries.errors import HoldfastError
+from deliveries.models import Operation
+from endpoints.admin.presentation import link
+
+
+def selection_in_words(request: HttpRequest, count: int, noun: str) -> str:
+    """What the operator chose, for the operation's record."""
+    if request.POST.get("select_across") != "1":
+        return f"{count} {noun} ticked in the admin."
+    chosen = "&".join(f"{name}={value}" for name, value in request.GET.items())
+    return f"All {count} {noun} in the admin's list{f' with {chosen}' if chosen else ''}."
+
+
+def run(request: HttpRequest, operate: Callable[[], Operation], done: str) -> Operation | None:
+    """Run a verb and say what came of it; a refusal becomes a message, and None."""
+    try:
+        operation = operate()
+    except HoldfastError as refusal:
+        messages.error(request, str(refusal))
+        return None
+    details = link("deliveries", "operation", operation.pk, "details")
+    text = format_html("{} {} ({}). {}", operation.moved, done, details, _left(operation))
+    (messages.warning if operation.refused or not operation.moved else messages.success)(request, text)
+    return operation
+
+
+def log(request: HttpRequest, rows: QuerySet[Any] | list[Any], message: str) -> None:
+    """One line of the admin's own history for each row."""
+    if rows:
+        LogEntry.objects.log_actions(str(request.user.pk), rows, CHANGE, message)
+
+
+def _left(operation: Operation) -> str:
+    """The part of the operation's record about what was left alone and what waits."""
+    _, marker, words = operation.selection.partition("Left alone:")
+    if marker:
+        return marker + words
+    return f"{operation.refused} left alone." if operation.refused else ""

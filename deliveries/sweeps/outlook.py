@@ -1,0 +1,44 @@
+"""What each sweep would find now, counted without touching anything. For people: a count may read many rows."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from deliveries.models import DeadLetter, Delivery
+from deliveries.statuses import Status
+from deliveries.sweeps.unannounced import AGE_SECONDS
+from endpoints.models import State
+
+
+def due() -> int:
+    """Endpoints with due deliveries."""
+    waiting = Delivery.objects.filter(status=Status.PENDING, next_attempt_at__lte=Now(), endpoint__state=State.ACTIVE)
+    return waiting.order_by().values("endpoint").distinct().count()
+
+
+def lapsed() -> int:
+    """Deliveries whose lease ran out."""
+    return Delivery.objects.filter(status=Status.SENDING, lease_expires_at__lte=Now()).count()
+
+
+def expired() -> int:
+    """Deliveries past their deadline or of an archived endpoint."""
+    hopeless = Q(deadline_at__lte=Now()) | Q(endpoint__state=State.ARCHIVED)
+    return Delivery.objects.filter(hopeless, status=Status.PENDING).count()
+
+
+def unannounced() -> int:
+    """Dead letters that nobody was told about."""
+    old = Now() - timedelta(seconds=AGE_SECONDS)
+    return DeadLetter.objects.filter(announced_at__isnull=True, created_at__lt=old).count()
+
+
+COUNTS: Final[dict[str, Callable[[], int]]] = {
+    "due": due,
+    "lapsed": lapsed,
+    "expired": expired,
+    "unannounced": unannounced,
+}

@@ -1,0 +1,92 @@
+"""The whole pipeline, running: real workers and beat over the test database, and a receiver that does as it is told.
+
+Processes are started once, by the first test that needs them, and stopped when the tests of this folder are through:
+what they find in the database they work on, so no other test may run beside them. Tests stay apart by their tenant.
+"""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from demo.receiver.client import ReceiverProcess
+from endpoints.models import Endpoint, RetryPolicy, State
+from tests import committed
+from tests.acceptance.processes import Stack
+
+_numbers = itertools.count(1)
+_running: list[tuple[Stack, DjangoDbBlocker]] = []
+
+
+@pytest.fixture
+def committing(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What a test writes is committed, and its endpoints are paused afterwards so that they cost the next test nothing."""
+    with django_db_blocker.unblock():
+        yield
+        Endpoint.objects.filter(state=State.ACTIVE).update(state=State.PAUSED)
+        connection.close()
+
+
+@pytest.fixture
+def stack(committing: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    """Both workers and beat, running."""
+    if not _running:
+        committed.clear()
+        _running.append((Stack(tmp_path_factory.mktemp("stack")), django_db_blocker))
+    _running[0][0].start()
+    return _running[0][0]
+
+
+@pytest.fixture(scope="session")
+def receiver() -> Iterator[ReceiverProcess]:
+    with ReceiverProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def name() -> str:
+    """A word no other test uses: tenant, and the name of what the receiver serves."""
+    return f"test-{os.getpid()}-{next(_numbers)}"
+
+
+@pytest.fixture
+def quick(committing: None) -> RetryPolicy:
+    """Retries within a second or so."""
+    values = {"kind": "exponential", "base_seconds": 1, "cap_seconds": 1, "max_attempts": 10}
+    return RetryPolicy.objects.get_or_create(name="quick", defaults=values)[0]
+
+
+@pytest.fixture
+def subscribe(stack: Stack, receiver: ReceiverProcess, name: str, quick: RetryPolicy) -> Callable[..., Endpoint]:
+    """Make an endpoint of the test's tenant at the receiver: `subscribe("status/422", timeout_seconds=1)`.
+
+    Its URL is the receiver's `/named/…`, so that `receiver.behave(endpoint.description, …)` changes what it does.
+    """
+
+    def make(behaviour: str = "ok", **fields: object) -> Endpoint:
+        served_as = f"{name}-{next(_numbers)}"
+        receiver.behave(served_as, behaviour)
+        fields = {"retry_policy": quick, "tenant": name, "url": receiver.url(f"named/{served_as}"), **fields}
+        return Endpoint.objects.create(description=served_as, **fields)
+
+    return make
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if _running and (nextitem is None or nextitem.path.parent != item.path.parent):
+        stack, blocker = _running.pop()
+        stack.stop()
+        with blocker.unblock():
+            committed.clear()
+            connection.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    report = yield
+    if report.failed and _running:
+        report.sections += [(f"end of {name}.log", text) for name, text in _running[0][0].tails().items()]
+    return report
