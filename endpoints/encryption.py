@@ -37,7 +37,7 @@ def _decrypt(keys: tuple[str, ...], ciphertext: str) -> str:
         ) from None
 
 
-class EncryptedTextField(models.TextField):
+class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
     """Text in Python, ciphertext in the table."""
 
     def get_prep_value(self, value: Any) -> Any:

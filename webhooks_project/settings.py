@@ -114,7 +114,7 @@ DATABASES = {
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: the delivery path is written for it.")
 # Silent network death must not hold a worker: the kernel gives up on a dead peer after about half a minute.
-DATABASES["default"].setdefault("OPTIONS", {}).update(  # type: ignore[attr-defined]
+DATABASES["default"].setdefault("OPTIONS", {}).update(
     {
         "application_name": "holdfast",
         "connect_timeout": 5,

@@ -73,4 +73,4 @@ def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
                 "token": str(token),
             },
         )
-        return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]
+        return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]  # type: ignore[call-arg]

@@ -21,4 +21,4 @@ def hand_back(unsent: Sequence[Claimed]) -> int:
         return 0
     with connection.cursor() as cursor:
         cursor.execute(_HAND_BACK, [[row.id for row in unsent], [str(row.token) for row in unsent]])
-        return cursor.rowcount
+        return int(cursor.rowcount)

@@ -62,7 +62,7 @@ class RetryPolicy(models.Model):
         """The row as the pure value that `deliveries.retries` decides with."""
         return Policy(
             name=self.name,
-            kind=self.kind,  # type: ignore[arg-type]
+            kind=self.kind,
             base_seconds=self.base_seconds,
             cap_seconds=self.cap_seconds,
             schedule_seconds=tuple(self.schedule_seconds),

@@ -12,7 +12,7 @@ from endpoints import signing
 from endpoints.encryption import EncryptedTextField
 
 
-class SigningSecretQuerySet(models.QuerySet):
+class SigningSecretQuerySet(models.QuerySet):  # type: ignore[type-arg]
     def live(self, now: datetime) -> "SigningSecretQuerySet":
         """Secrets that sign at `now`, newest first."""
         return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now)).order_by("-created_at", "-pk")
