@@ -30,7 +30,9 @@ class Operation(models.Model):
                 name="operation_kind_is_known", condition=Q(kind__in=["redrive", "discard", "replay"])
             ),
             models.CheckConstraint(name="operation_names_its_actor", condition=~Q(actor="")),
-            models.CheckConstraint(name="operation_discard_has_a_note", condition=~Q(kind="discard") | ~Q(note="")),
+            models.CheckConstraint(
+                name="operation_discard_has_a_note", condition=~Q(kind="discard") | ~Q(note="")
+            ),
         ]
 
     def __str__(self) -> str:

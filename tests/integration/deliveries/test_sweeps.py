@@ -68,7 +68,7 @@ def test_work_that_somebody_attends_to_raises_no_alarm(sign):
         "bell": lambda: dispatch.wake([endpoint.pk]),
         "timer": lambda: dispatch.set_timers({endpoint.pk: 5.0}),
         "drain": lambda: pacing.take("a-drain", {endpoint.pk: (1, None)}),
-        "hold": lambda: pacing.report({endpoint.pk: pacing.Tally(hold_seconds=5.0)}),
+        "hold": lambda: pacing.hold(endpoint.pk, 5.0),
     }[sign]()
 
     assert due.sweep().unattended == 0
