@@ -1,4 +1,4 @@
-"""Which endpoints somebody attends to: a bell rings, a timer is set, a worker drains it, or it asked for a pause."""
+"""Which endpoints somebody attends to: a bell rings, a timer is set, or a worker drains it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import redis
 
 from deliveries.redis_client import redis_client
 
-_SIGNS = ("bell", "timer", "lease", "hold")
+_SIGNS = ("bell", "timer", "lease")
 
 
 def attended(endpoint_ids: Sequence[int]) -> set[int]:

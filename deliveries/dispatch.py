@@ -1,8 +1,8 @@
 """The only voice to the broker: rings for endpoints, sets their timers, announces dead letters.
 
-The rows are the truth and every message is only a hint, so nothing here raises when the broker is away: the sweep rings
-again. An endpoint whose bell is already ringing is not rung twice, hence the broker holds a message an endpoint at most,
-whatever the backlog.
+The rows are the truth and every message is only a hint, so nothing here raises when the broker is away: the sweep
+rings again. An endpoint whose bell is already ringing is not rung twice, hence the broker holds a message an endpoint
+at most, whatever the backlog.
 """
 
 import logging
@@ -20,14 +20,14 @@ from deliveries.redis_client import redis_client
 logger = logging.getLogger(__name__)
 
 BELL_SECONDS = 30
-"""How long a bell counts as ringing. A lost message is rung again after that; a slow queue gets one message per span."""
+"""How long a bell counts as ringing. A lost message is rung again after that; a long queue gets one message a span."""
 
 NEAR_SECONDS = 90.0
-"""Waits up to this long travel as a Celery countdown, well inside the broker's visibility timeout; longer ones belong to
-the sweep."""
+"""Waits up to this long travel as a Celery countdown, well inside the broker's visibility timeout; longer ones belong
+to the sweep."""
 
-SLOW_SECONDS = 120
-"""How long an endpoint stays on the slow queue after its last bad batch."""
+SLOW_SECONDS = 360
+"""How long an endpoint stays on the slow queue after its last bad drain; longer than a circuit waits for its probe."""
 
 DELIVER, ANNOUNCE = "deliveries.deliver", "deliveries.announce"
 HEALTHY_QUEUE, SLOW_QUEUE, DEAD_LETTER_QUEUE = "deliveries", "deliveries.slow", "dead_letters"
@@ -44,7 +44,7 @@ _UNREACHABLE = (redis.RedisError, KombuError, OSError)
 
 
 def wake(endpoint_ids: Collection[int]) -> int:
-    """Ring for endpoints that have due deliveries; returns how many were rung (bells already ringing are left alone)."""
+    """Ring for endpoints that have due deliveries; returns how many were rung. A bell that rings is left alone."""
     try:
         unrung, slow = _ring_bells(sorted(endpoint_ids))
         _send_wake_ups(unrung, slow)

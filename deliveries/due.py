@@ -15,7 +15,7 @@ CROSS JOIN LATERAL (
 
 
 def seconds_until_due(endpoint_ids: Collection[int]) -> dict[int, float]:
-    """Of these endpoints, those with a pending delivery, and the seconds until the first is due (0 when it is overdue)."""
+    """Of these endpoints, those with a pending delivery, and the seconds until the first is due (0 when overdue)."""
     if not endpoint_ids:
         return {}
     with connection.cursor() as cursor:

@@ -1,7 +1,8 @@
 """Publish: record events and one delivery for each subscribed endpoint, in the caller's transaction."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -11,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from deliveries import dispatch
 from deliveries.errors import IdempotencyConflict, InvalidEvent
 from deliveries.models import Event
+from deliveries.models.event import next_sequences
 from endpoints.matching import candidate_patterns
 
 EVENTS_PER_STATEMENT = 1000
@@ -97,10 +99,11 @@ def fan_out(events: Sequence[Event]) -> None:
 
 
 def _publish_chunk(chunk: Sequence[dict[str, Any]], first_position: int) -> list[Event]:
-    events = [
-        _rendered(fields, sequence, first_position + offset)
-        for offset, (fields, sequence) in enumerate(zip(chunk, Event.next_sequences(len(chunk)), strict=True))
-    ]
+    events = [_checked(fields, f"events[{first_position + offset}]") for offset, fields in enumerate(chunk)]
+    for offset, (event, sequence) in enumerate(zip(events, next_sequences(events), strict=True)):
+        with _located(f"events[{first_position + offset}]"):
+            event.render(sequence)
+        event._state.adding = False
     inserted = _insert(events)
     known = Event.objects.in_bulk([event.pk for event in events if event.pk not in inserted])
     fresh: list[Event] = []
@@ -118,28 +121,32 @@ def _publish_chunk(chunk: Sequence[dict[str, Any]], first_position: int) -> list
     return result
 
 
-def _rendered(fields: dict[str, Any], sequence: int, position: int) -> Event:
+def _checked(fields: dict[str, Any], place: str) -> Event:
     unknown = set(fields) - {"type", "data", "tenant", "id", "occurred_at"}
     if unknown or not {"type", "data"} <= set(fields):
         raise InvalidEvent(
-            f"events[{position}] takes type, data, tenant, id and occurred_at; type and data are required.",
-            field=f"events[{position}]",
+            f"{place} takes type, data, tenant, id and occurred_at; type and data are required.",
+            field=place,
             rule="unknown-key" if unknown else "missing-key",
         )
     event = Event(
-        id=fields.get("id") or "",
-        type=fields["type"],
-        tenant=fields.get("tenant", ""),
-        occurred_at=fields.get("occurred_at"),
+        **{"id": "", **{name: value for name, value in fields.items() if name != "data" and value is not None}}
     )
     event.data = fields["data"]
-    try:
-        event.render(sequence)
-    except InvalidEvent as error:
-        error.field = f"events[{position}].{error.field}"
-        raise
-    event._state.adding = False
+    with _located(place):
+        event.ensure_publishable()
     return event
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Say in an error which of the events it is about."""
+    try:
+        yield
+    except InvalidEvent as error:
+        error.field = f"{place}.{error.field}"
+        error.args = (f"{place}: {error}",)
+        raise
 
 
 def _insert(events: Sequence[Event]) -> set[str]:
@@ -163,6 +170,7 @@ def _insert(events: Sequence[Event]) -> set[str]:
 
 def _same_or_conflict(event: Event, stored: Event, asked_time: datetime | None) -> Event:
     if not event.fingerprint:
+        event.ensure_publishable()
         event.render(stored.sequence)
     if event.fingerprint != stored.fingerprint or asked_time not in (None, stored.occurred_at):
         raise IdempotencyConflict(stored.pk)

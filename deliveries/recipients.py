@@ -27,6 +27,7 @@ class Recipient:
     headers: dict[str, str] = field(repr=False)
     ca_certificate: str = ""
     ordered: bool = False
+    dead_letter_blocks: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -34,7 +35,7 @@ class Recipient:
         return self.state == State.ACTIVE
 
     def shown_headers(self, event_id: str) -> dict[str, str]:
-        """The request's headers for a dead letter: every configured value hidden, as any of them may be a credential."""
+        """The request's headers for a dead letter: configured values are hidden, as any may be a credential."""
         return {
             "content-type": "application/json",
             "user-agent": conf().user_agent,
@@ -67,4 +68,5 @@ def _recipient(row: Endpoint, policy: RetryPolicy | None) -> Recipient:
         headers=dict(row.headers),
         ca_certificate=row.ca_certificate,
         ordered=row.ordered,
+        dead_letter_blocks=row.dead_letter_blocks,
     )

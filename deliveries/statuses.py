@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 SENTENCES: dict[Status, str] = {
     Status.PENDING: "Waits for its next attempt; publishing, a retry or a redrive put it here, a claim takes it out.",
-    Status.SENDING: "A worker holds a lease on it; ends by the recorded result, a hand-back, or the lapse of the lease.",
+    Status.SENDING: "A worker holds a lease on it; ends by the recorded result, a hand-back, or the lease's lapse.",
     Status.DELIVERED: "The endpoint answered 2xx. Final, unless an operator replays it.",
     Status.DEAD: "Given up; its dead letter says why. Final, unless an operator redrives it.",
 }

@@ -12,7 +12,9 @@ from concurrent.futures import Executor
 
 from deliveries.drain.outbox import Outbox
 from deliveries.outcomes import Kind, Outcome
+from deliveries.pacing import Tally, rules
 from deliveries.recipients import Recipient
+from deliveries.statuses import Status
 from deliveries.transitions.claim import Claimed
 from deliveries.transitions.settle import Result
 
@@ -21,17 +23,21 @@ logger = logging.getLogger(__name__)
 Attempt = Callable[[Claimed, Recipient], tuple[Result, Outcome]]
 
 
+CIRCUIT_FAILURES = frozenset({Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.CONNECTION, Kind.DNS, Kind.TLS, Kind.UNKNOWN})
+"""Outcomes that say the endpoint is not well, whatever it was sent. One that throttles is well, and is held instead."""
+
+
 class Channel:
     """Sends what it is fed until it is closed, or until the endpoint asks for less."""
 
     def __init__(self, recipient: Recipient, attempt: Attempt, outbox: Outbox, pool: Executor) -> None:
         self.recipient = recipient
-        self.retry_after_seconds: float | None = None
         self.is_gone = False
+        self.low_water = 0
         self.sent = 0
         self.failed = 0
         self.busy_ms = 0
-        self.low_water = 0
+        self._tally = Tally()
         self._attempt = attempt
         self._outbox = outbox
         self._pool = pool
@@ -63,6 +69,17 @@ class Channel:
             self._threads += max(missing, 0)
         for _ in range(missing):
             self._pool.submit(self._work)
+
+    def stop(self) -> None:
+        """Take up nothing more; what waits is returned by `close`."""
+        self._closed = True
+
+    def reconfigure(self, recipient: Recipient | None) -> None:
+        """Send by a newer configuration from the next request on; stop when the endpoint may not receive any more."""
+        if recipient is None or not recipient.is_open:
+            self.stop()
+        else:
+            self.recipient = recipient
 
     def close(self) -> list[Claimed]:
         """Send nothing more and return what was not sent; requests in flight still report."""
@@ -99,14 +116,41 @@ class Channel:
             self._outbox.nudge()
         return claimed
 
+    @property
+    def has_news(self) -> bool:
+        """Whether a request ended since the last tally."""
+        return bool(self._tally.good or self._tally.bad)
+
+    def take_tally(self) -> Tally:
+        """What has become of requests since the last call, for the circuit."""
+        with self._lock:
+            tally, self._tally = self._tally, Tally(streak=self._tally.streak)
+        return tally
+
     def _note(self, result: Result, outcome: Outcome) -> None:
-        # Counters of several threads: a lost increment shifts a verdict by one request, no more.
-        self.sent += 1
-        self.busy_ms += result.duration_ms
-        if outcome.kind is not Kind.DELIVERED and outcome.blames_endpoint:
-            self.failed += 1
-        if outcome.kind is Kind.GONE:
-            self.is_gone = self._closed = True
-        if outcome.slows_endpoint:
-            self.retry_after_seconds = max(outcome.retry_after_seconds or 0.0, self.retry_after_seconds or 0.0)
-            self._closed = True
+        with self._lock:
+            self.sent += 1
+            self.busy_ms += result.duration_ms
+            if outcome.kind in CIRCUIT_FAILURES:
+                self.failed += 1
+                self._tally.bad += 1
+                self._tally.streak += 1
+            elif outcome.blames_endpoint or outcome.kind is Kind.DELIVERED:
+                # A refusal is an answer: the endpoint is up, whatever it thinks of this one event.
+                self._tally.good += 1
+                self._tally.streak = 0
+            if outcome.slows_endpoint:
+                self._tally.hold_seconds = max(outcome.retry_after_seconds or 0.0, self._tally.hold_seconds or 0.0)
+            self.is_gone = self.is_gone or outcome.kind is Kind.GONE
+            if self._must_stop(result, outcome):
+                self._closed = True
+
+    def _must_stop(self, result: Result, outcome: Outcome) -> bool:
+        """Whether what came back forbids sending what still waits: no need to fail it too."""
+        if self.is_gone or outcome.slows_endpoint or self._tally.streak >= rules.OPEN_STREAK:
+            return True
+        # In strict order nothing may overtake a delivery that has to be sent again, or that blocks the way.
+        recipient = self.recipient
+        return recipient.ordered and (
+            result.status == Status.PENDING or (result.status == Status.DEAD and recipient.dead_letter_blocks)
+        )

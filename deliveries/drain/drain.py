@@ -1,8 +1,8 @@
-"""One drain: take, claim, send, record, leave, for a set of endpoints and within a wall-clock budget.
+"""One drain: take, claim, send, record, report, leave, for a set of endpoints and within a wall-clock budget.
 
-Its thread claims rows and records results; the requests run on the process's sending threads, an endpoint's in a channel
-of its own, so that a slow one holds up nobody's recording. An endpoint is left as soon as nothing more is due for it, and
-the next wake-up can serve it at once.
+Its thread claims rows and records results; the requests run on the process's sending threads, an endpoint's in a
+channel of its own, so that a slow one holds up nobody's recording. An endpoint is left as soon as nothing more is due
+for it, and the next wake-up can serve it at once.
 """
 
 import logging
@@ -24,6 +24,7 @@ from deliveries.drain.outbox import Outbox
 from deliveries.due import seconds_until_due
 from deliveries.recipients import load_recipients
 from deliveries.transitions.claim import Claimed, Wish, claim
+from deliveries.transitions.claim_in_order import claim_in_order, seconds_until_head_due
 from deliveries.transitions.hand_back import hand_back
 from deliveries.transport import Transport
 from endpoints import availability
@@ -35,8 +36,14 @@ logger = logging.getLogger(__name__)
 LEASE_SPARE_SECONDS = 15.0
 """What a row's lease lasts beyond the budget and the request's own time: recording, and a database that hiccups."""
 
-SLOW_DOWN_SECONDS = 2.0
-"""How long an endpoint that asked for less without naming a time is left alone."""
+NO_PACING_SECONDS = 2.0
+"""How long to wait before pacing is asked again when Redis does not answer."""
+
+CONFIG_SECONDS = 2.0
+"""How old an endpoint's configuration may get within a drain: a changed limit, URL or state holds after that."""
+
+LEAST_SENDING_SECONDS = 1.0
+"""A lane stops one request's time before the budget ends, so that the slot is free then; but it sends this long."""
 
 IDLE_NAP_SECONDS = 0.1
 
@@ -49,18 +56,25 @@ class Drain:
         self._attempt = partial(attempt.attempt, transport=transport, clock=self._clock, rng=random.Random())
         self._outbox = Outbox()
         self._token = pacing.new_token()
-        self._ends_at = time.monotonic() + conf().task_budget_seconds
+        started = time.monotonic()
+        self._ends_at = started + conf().task_budget_seconds
+        self._configured_at = started
         self._waits: dict[int, float] = {}
         self._unfinished: set[int] = set()
         self._unsent: list[Claimed] = []
         self._lanes = {
-            id: Lane(Channel(recipient, self._attempt, self._outbox, sending.sending_threads()), was_slow=id in slow)
+            id: Lane(
+                Channel(recipient, self._attempt, self._outbox, sending.sending_threads()),
+                was_slow=id in slow,
+                closes_at=started + max(conf().task_budget_seconds - recipient.timeout_seconds, LEAST_SENDING_SECONDS),
+            )
             for id, recipient in load_recipients(endpoint_ids, self._clock.now()).items()
             if recipient.is_open
         }
 
     def run(self) -> dict[int, float]:
         while self._lanes:
+            self._refresh()
             self._refill()
             self._outbox.wait(self._nap_seconds())
             self._stop_where_told()
@@ -73,6 +87,21 @@ class Drain:
     def _is_over(self) -> bool:
         return sending.stopping.is_set() or time.monotonic() >= self._ends_at
 
+    def _refresh(self) -> None:
+        """Take over what an operator changed since the drain began; what was paused or archived sends no more."""
+        now = time.monotonic()
+        if now - self._configured_at < CONFIG_SECONDS:
+            return
+        self._configured_at = now
+        try:
+            recipients = load_recipients(self._lanes, self._clock.now())
+        except DatabaseError as error:
+            logger.warning("endpoints cannot be read again: %s", error)
+            connection.close()
+            return
+        for id, lane in self._lanes.items():
+            lane.channel.reconfigure(recipients.get(id))
+
     def _refill(self) -> None:
         """Take what pacing allows for every lane that runs low, claim that many rows in one statement, feed them."""
         now = time.monotonic()
@@ -82,12 +111,12 @@ class Drain:
         try:
             wishes = self._wishes(hungry, now)
             if wishes:
-                self._feed(claim(wishes), wishes)
+                self._feed(self._claim(wishes), wishes)
         except RedisError as error:
             # With nobody to count, nothing may be sent: wait a little, what is in flight goes on.
             logger.warning("pacing cannot be asked: %s", error)
             for lane in hungry:
-                lane.rest(until=now + SLOW_DOWN_SECONDS)
+                lane.rest(until=now + NO_PACING_SECONDS)
         except DatabaseError as error:
             logger.warning("nothing can be claimed: %s", error)
             connection.close()
@@ -101,9 +130,17 @@ class Drain:
             allowance = allowances[lane.id]
             lane.note_allowance(allowance, now)
             if allowance.granted:
-                lease = self._ends_at - now + lane.recipient.timeout_seconds + LEASE_SPARE_SECONDS
+                lease = lane.closes_at - now + lane.recipient.timeout_seconds + LEASE_SPARE_SECONDS
                 wishes[lane.id] = Wish(allowance.granted, lease)
         return wishes
+
+    def _claim(self, wishes: dict[int, Wish]) -> list[Claimed]:
+        ordered = {id for id in wishes if self._lanes[id].recipient.ordered}
+        free = {id: wish for id, wish in wishes.items() if id not in ordered}
+        rows = claim(free) if free else []
+        for id in ordered:
+            rows.extend(claim_in_order(id, wishes[id]))
+        return rows
 
     def _feed(self, rows: Sequence[Claimed], wishes: dict[int, Wish]) -> None:
         if rows:
@@ -113,6 +150,7 @@ class Drain:
             shares[row.endpoint_id].append(row)
         for id, share in shares.items():
             self._lanes[id].feed(share, wishes[id].rows)
+        pacing.give_back({id: self._lanes[id].cost_ms(wishes[id].rows - len(share)) for id, share in shares.items()})
 
     def _nap_seconds(self) -> float:
         """Until the next thing can happen: results, tokens, the end of the budget."""
@@ -126,10 +164,10 @@ class Drain:
         )
 
     def _stop_where_told(self) -> None:
-        """Hand back what will not be sent: the budget is spent, or an endpoint asked for less or is gone."""
-        is_over = self._is_over
+        """Hand back what will not be sent: the time is over, or an endpoint asked for less, fails or is gone."""
+        is_over, now = self._is_over, time.monotonic()
         for lane in self._lanes.values():
-            if is_over or lane.channel.is_closed:
+            if is_over or now >= lane.closes_at or lane.channel.is_closed:
                 self._unsent.extend(lane.channel.close())
         try:
             hand_back(self._unsent)
@@ -145,7 +183,19 @@ class Drain:
             settled = self._outbox.record(patience_seconds=LEASE_SPARE_SECONDS)
             dispatch.announce(settled.dead_letter_ids)
             if self._outbox.is_failing:
-                return
+                break
+        self._report()
+
+    def _report(self) -> None:
+        """Tell pacing how the requests ended; where the circuit is not closed, stop."""
+        tallies = {lane.id: lane.channel.take_tally() for lane in self._lanes.values() if lane.channel.has_news}
+        try:
+            circuits = pacing.report(tallies)
+        except RedisError as error:
+            logger.warning("pacing was not told of %d endpoints: %s", len(tallies), error)
+            return
+        for id, circuit in circuits.items():
+            self._lanes[id].note_circuit(circuit)
 
     def _leave(self, lanes: Sequence[Lane]) -> None:
         """Give endpoints up to the next wake-up, timer or sweep."""
@@ -155,33 +205,38 @@ class Drain:
         if not ours:
             return
         try:
-            for lane in ours:
-                self._react(lane)
-            self._sort_by_speed(ours)
-            knocked = pacing.leave(self._token, [lane.id for lane in ours])
-            due = seconds_until_due([lane.id for lane in ours])
+            self._part_with(ours)
         except (RedisError, DatabaseError) as error:
             logger.warning("%d endpoints wait for the sweep: %s", len(ours), error)
-            return
-        for lane in ours:
-            wait = max(due.get(lane.id, 0.0), lane.wait_until - time.monotonic())
+
+    def _part_with(self, lanes: Sequence[Lane]) -> None:
+        for lane in lanes:
+            if lane.channel.is_gone:
+                _disable(lane.id)
+        self._sort_by_speed(lanes)
+        # The lease goes before the look at what is due: whoever rings after the look finds the endpoint free.
+        knocked = pacing.leave(self._token, [lane.id for lane in lanes])
+        due = _seconds_until_due(lanes)
+        held = pacing.waits(due)
+        now = time.monotonic()
+        for lane in lanes:
+            wait = max(due.get(lane.id, 0.0), held.get(lane.id, 0.0), lane.wait_until - now)
             if lane.id in due and wait > 0:
                 self._waits[lane.id] = wait
             elif lane.id in due or lane.id in knocked:
                 self._unfinished.add(lane.id)
 
-    def _react(self, lane: Lane) -> None:
-        channel = lane.channel
-        if channel.is_gone:
-            _disable(lane.id)
-        elif channel.retry_after_seconds is not None:
-            seconds = channel.retry_after_seconds or SLOW_DOWN_SECONDS
-            pacing.hold(lane.id, seconds)
-            lane.rest(until=time.monotonic() + seconds)
-
     def _sort_by_speed(self, lanes: Iterable[Lane]) -> None:
         dispatch.mark_slow({lane.id for lane in lanes if lane.is_slow})
         dispatch.mark_healthy({lane.id for lane in lanes if lane.was_slow and lane.channel.sent and not lane.is_slow})
+
+
+def _seconds_until_due(lanes: Sequence[Lane]) -> dict[int, float]:
+    due = seconds_until_due([lane.id for lane in lanes if not lane.recipient.ordered])
+    for lane in lanes:
+        if lane.recipient.ordered and (seconds := seconds_until_head_due(lane.id)) is not None:
+            due[lane.id] = seconds
+    return due
 
 
 def _disable(endpoint_id: int) -> None:

@@ -24,14 +24,17 @@ SHORT_WAIT_SECONDS = 1.0
 class Lane:
     """One endpoint in a drain: claims are sized to what it can take, and it ends when nothing more is due."""
 
-    def __init__(self, channel: Channel, was_slow: bool) -> None:
+    def __init__(self, channel: Channel, was_slow: bool, closes_at: float) -> None:
         self.channel = channel
         self.was_slow = was_slow
+        self.closes_at = closes_at
         self.claim_size = max(SMALLEST_CLAIM, channel.recipient.max_concurrency)
         self.wait_until = 0.0
         self.is_busy_elsewhere = False
         self._is_drained = False
+        self._is_probing = False
         self._fed_at = 0.0
+        self._interval_ms = 0.0
 
     @property
     def id(self) -> int:
@@ -49,11 +52,25 @@ class Lane:
 
     def note_allowance(self, allowance: Allowance, now: float) -> None:
         """Take in what pacing said: how long to wait, or that another worker is at it."""
-        if allowance.busy:
+        self._interval_ms = allowance.interval_ms
+        self._is_probing = allowance.why == "probe"
+        if allowance.is_busy:
             self.is_busy_elsewhere = self._is_drained = True
         elif allowance.wait_seconds:
             self.wait_until = now + allowance.wait_seconds
             self._is_drained = self._is_drained or allowance.wait_seconds > SHORT_WAIT_SECONDS
+
+    def note_circuit(self, circuit: str) -> None:
+        """Take in the circuit's state after a report: stop unless it is closed; go on after a probe came through."""
+        if circuit != "closed":
+            self.channel.stop()
+        elif self._is_probing:
+            self._is_probing = self._is_drained = False
+            self.wait_until = 0.0
+
+    def cost_ms(self, requests: int) -> float:
+        """What so many requests took from the rate limit, in the milliseconds that `pacing.give_back` takes."""
+        return requests * self._interval_ms
 
     def rest(self, until: float) -> None:
         """Claim nothing before `until` (monotonic)."""

@@ -9,186 +9,442 @@ import deliveries.statuses
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('endpoints', '0001_initial'),
+        ("endpoints", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('type', models.CharField(max_length=128)),
-                ('tenant', models.CharField(blank=True, default='', max_length=128)),
-                ('sequence', models.BigIntegerField(editable=False, help_text='Grows with every event; part of the body.')),
-                ('occurred_at', models.DateTimeField(help_text="The body's created_at.")),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('body', models.TextField(editable=False, help_text='The exact text that is signed and sent, as UTF-8.')),
-                ('fingerprint', models.CharField(editable=False, help_text='Tells same content from other content.', max_length=64)),
+                ("id", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("type", models.CharField(max_length=128)),
+                ("tenant", models.CharField(blank=True, default="", max_length=128)),
+                (
+                    "sequence",
+                    models.BigIntegerField(editable=False, help_text="Grows with every event; part of the body."),
+                ),
+                ("occurred_at", models.DateTimeField(help_text="The body's created_at.")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "body",
+                    models.TextField(editable=False, help_text="The exact text that is signed and sent, as UTF-8."),
+                ),
+                (
+                    "fingerprint",
+                    models.CharField(editable=False, help_text="Tells same content from other content.", max_length=64),
+                ),
             ],
             options={
-                'ordering': ['-sequence'],
-                'permissions': [('replay_event', 'Can replay events')],
-                'indexes': [models.Index(fields=['type', '-sequence'], name='event_by_type'), models.Index(fields=['tenant', '-sequence'], name='event_by_tenant'), models.Index(fields=['created_at'], name='event_by_age')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('id', ''), _negated=True), name='event_has_an_id'), models.CheckConstraint(condition=models.Q(('body', ''), _negated=True), name='event_body_is_rendered'), models.UniqueConstraint(fields=('sequence',), name='event_sequence_is_unique')],
+                "ordering": ["-sequence"],
+                "permissions": [("replay_event", "Can replay events")],
+                "indexes": [
+                    models.Index(fields=["type", "-sequence"], name="event_by_type"),
+                    models.Index(fields=["tenant", "-sequence"], name="event_by_tenant"),
+                    models.Index(fields=["created_at"], name="event_by_age"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("id", ""), _negated=True), name="event_has_an_id"),
+                    models.CheckConstraint(
+                        condition=models.Q(("body", ""), _negated=True), name="event_body_is_rendered"
+                    ),
+                    models.UniqueConstraint(fields=("sequence",), name="event_sequence_is_unique"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Delivery',
+            name="Delivery",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(choices=[(deliveries.statuses.Status['PENDING'], deliveries.statuses.Status['PENDING']), (deliveries.statuses.Status['SENDING'], deliveries.statuses.Status['SENDING']), (deliveries.statuses.Status['DELIVERED'], deliveries.statuses.Status['DELIVERED']), (deliveries.statuses.Status['DEAD'], deliveries.statuses.Status['DEAD'])], default=deliveries.statuses.Status['PENDING'], max_length=16)),
-                ('attempt_count', models.PositiveIntegerField(default=0, help_text='Attempts begun, counted before sending.')),
-                ('budget_offset', models.PositiveIntegerField(default=0, help_text='Attempts that belong to earlier budgets.')),
-                ('next_attempt_at', models.DateTimeField(blank=True, null=True)),
-                ('deadline_at', models.DateTimeField(help_text='No attempt starts after this.')),
-                ('lease_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('last_outcome', models.CharField(blank=True, default='', max_length=16)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='endpoints.endpoint')),
-                ('event', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='deliveries.event')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            (deliveries.statuses.Status["PENDING"], deliveries.statuses.Status["PENDING"]),
+                            (deliveries.statuses.Status["SENDING"], deliveries.statuses.Status["SENDING"]),
+                            (deliveries.statuses.Status["DELIVERED"], deliveries.statuses.Status["DELIVERED"]),
+                            (deliveries.statuses.Status["DEAD"], deliveries.statuses.Status["DEAD"]),
+                        ],
+                        default=deliveries.statuses.Status["PENDING"],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "attempt_count",
+                    models.PositiveIntegerField(default=0, help_text="Attempts begun, counted before sending."),
+                ),
+                (
+                    "budget_offset",
+                    models.PositiveIntegerField(default=0, help_text="Attempts that belong to earlier budgets."),
+                ),
+                ("next_attempt_at", models.DateTimeField(blank=True, null=True)),
+                ("deadline_at", models.DateTimeField(help_text="No attempt starts after this.")),
+                ("lease_token", models.UUIDField(blank=True, null=True)),
+                ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("last_outcome", models.CharField(blank=True, default="", max_length=16)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="deliveries",
+                        to="endpoints.endpoint",
+                    ),
+                ),
+                (
+                    "event",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="deliveries.event",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'deliveries',
-                'ordering': ['-pk'],
-                'permissions': [('replay_delivery', 'Can replay deliveries')],
+                "verbose_name_plural": "deliveries",
+                "ordering": ["-pk"],
+                "permissions": [("replay_delivery", "Can replay deliveries")],
             },
         ),
         migrations.CreateModel(
-            name='Operation',
+            name="Operation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('redrive', 'Redrive'), ('discard', 'Discard'), ('replay', 'Replay')], max_length=16)),
-                ('actor', models.CharField(help_text='A user name, or the system account a command ran under.', max_length=150)),
-                ('note', models.TextField(blank=True, default='')),
-                ('selection', models.TextField(blank=True, default='', help_text='What was asked for, in words.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('moved', models.PositiveIntegerField(default=0)),
-                ('refused', models.PositiveIntegerField(default=0)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("redrive", "Redrive"), ("discard", "Discard"), ("replay", "Replay")], max_length=16
+                    ),
+                ),
+                (
+                    "actor",
+                    models.CharField(
+                        help_text="A user name, or the system account a command ran under.", max_length=150
+                    ),
+                ),
+                ("note", models.TextField(blank=True, default="")),
+                ("selection", models.TextField(blank=True, default="", help_text="What was asked for, in words.")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("moved", models.PositiveIntegerField(default=0)),
+                ("refused", models.PositiveIntegerField(default=0)),
             ],
             options={
-                'ordering': ['-pk'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['redrive', 'discard', 'replay'])), name='operation_kind_is_known'), models.CheckConstraint(condition=models.Q(('actor', ''), _negated=True), name='operation_names_its_actor'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'discard'), _negated=True), models.Q(('note', ''), _negated=True), _connector='OR'), name='operation_discard_has_a_note')],
+                "ordering": ["-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["redrive", "discard", "replay"])),
+                        name="operation_kind_is_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("actor", ""), _negated=True), name="operation_names_its_actor"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "discard"), _negated=True),
+                            models.Q(("note", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="operation_discard_has_a_note",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='DeadLetter',
+            name="DeadLetter",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event_type', models.CharField(max_length=128)),
-                ('failure_class', models.CharField(help_text='The class of the last outcome; or expired, archived.', max_length=16)),
-                ('reason', models.TextField()),
-                ('url', models.TextField(help_text='Where the last attempt went.')),
-                ('headers', models.JSONField(help_text='What was sent, without the values of secret headers.')),
-                ('body', models.TextField(help_text='The exact body.')),
-                ('attempts', models.JSONField(help_text='Every attempt, oldest first.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('announced_at', models.DateTimeField(blank=True, help_text='When operators and the owner were told.', null=True)),
-                ('resolution', models.CharField(choices=[('open', 'Open'), ('redriven', 'Redriven'), ('discarded', 'Discarded')], default='open', max_length=16)),
-                ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='dead_letters', to='endpoints.endpoint')),
-                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dead_letters', to='deliveries.delivery')),
-                ('operation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='dead_letters', to='deliveries.operation')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("event_type", models.CharField(max_length=128)),
+                (
+                    "failure_class",
+                    models.CharField(help_text="The class of the last outcome; or expired, archived.", max_length=16),
+                ),
+                ("reason", models.TextField()),
+                ("url", models.TextField(help_text="Where the last attempt went.")),
+                ("headers", models.JSONField(help_text="What was sent, without the values of secret headers.")),
+                ("body", models.TextField(help_text="The exact body.")),
+                ("attempts", models.JSONField(help_text="Every attempt, oldest first.")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "announced_at",
+                    models.DateTimeField(blank=True, help_text="When operators and the owner were told.", null=True),
+                ),
+                (
+                    "resolution",
+                    models.CharField(
+                        choices=[("open", "Open"), ("redriven", "Redriven"), ("discarded", "Discarded")],
+                        default="open",
+                        max_length=16,
+                    ),
+                ),
+                ("resolved_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dead_letters",
+                        to="endpoints.endpoint",
+                    ),
+                ),
+                (
+                    "delivery",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="dead_letters",
+                        to="deliveries.delivery",
+                    ),
+                ),
+                (
+                    "operation",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="dead_letters",
+                        to="deliveries.operation",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
-                'permissions': [('redrive_deadletter', 'Can redrive dead letters'), ('discard_deadletter', 'Can discard dead letters')],
+                "ordering": ["-pk"],
+                "permissions": [
+                    ("redrive_deadletter", "Can redrive dead letters"),
+                    ("discard_deadletter", "Can discard dead letters"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Attempt',
+            name="Attempt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='Counts from 1 and goes on after a redrive.')),
-                ('started_at', models.DateTimeField()),
-                ('duration_ms', models.PositiveIntegerField()),
-                ('outcome', models.CharField(choices=[(deliveries.outcomes.Kind['DELIVERED'], deliveries.outcomes.Kind['DELIVERED']), (deliveries.outcomes.Kind['REDIRECT'], deliveries.outcomes.Kind['REDIRECT']), (deliveries.outcomes.Kind['REJECTED'], deliveries.outcomes.Kind['REJECTED']), (deliveries.outcomes.Kind['AUTH'], deliveries.outcomes.Kind['AUTH']), (deliveries.outcomes.Kind['GONE'], deliveries.outcomes.Kind['GONE']), (deliveries.outcomes.Kind['THROTTLED'], deliveries.outcomes.Kind['THROTTLED']), (deliveries.outcomes.Kind['SERVER_ERROR'], deliveries.outcomes.Kind['SERVER_ERROR']), (deliveries.outcomes.Kind['TIMEOUT'], deliveries.outcomes.Kind['TIMEOUT']), (deliveries.outcomes.Kind['CONNECTION'], deliveries.outcomes.Kind['CONNECTION']), (deliveries.outcomes.Kind['DNS'], deliveries.outcomes.Kind['DNS']), (deliveries.outcomes.Kind['TLS'], deliveries.outcomes.Kind['TLS']), (deliveries.outcomes.Kind['UNKNOWN'], deliveries.outcomes.Kind['UNKNOWN']), (deliveries.outcomes.Kind['BLOCKED'], deliveries.outcomes.Kind['BLOCKED']), (deliveries.outcomes.Kind['INTERNAL'], deliveries.outcomes.Kind['INTERNAL'])], max_length=16)),
-                ('status_code', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('reason', models.TextField(blank=True, default='', help_text='One sentence for the operator.')),
-                ('host', models.CharField(blank=True, default='', help_text='Where it went; never the full URL.', max_length=300)),
-                ('address', models.CharField(blank=True, default='', help_text='The IP address that was dialled.', max_length=64)),
-                ('retry_after', models.CharField(blank=True, default='', help_text='The header as it came.', max_length=128)),
-                ('snippet', models.TextField(blank=True, default='', help_text='The beginning of the answer.')),
-                ('delivery', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='deliveries.delivery')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number", models.PositiveIntegerField(help_text="Counts from 1 and goes on after a redrive.")),
+                ("started_at", models.DateTimeField()),
+                ("duration_ms", models.PositiveIntegerField()),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            (deliveries.outcomes.Kind["DELIVERED"], deliveries.outcomes.Kind["DELIVERED"]),
+                            (deliveries.outcomes.Kind["REDIRECT"], deliveries.outcomes.Kind["REDIRECT"]),
+                            (deliveries.outcomes.Kind["REJECTED"], deliveries.outcomes.Kind["REJECTED"]),
+                            (deliveries.outcomes.Kind["AUTH"], deliveries.outcomes.Kind["AUTH"]),
+                            (deliveries.outcomes.Kind["GONE"], deliveries.outcomes.Kind["GONE"]),
+                            (deliveries.outcomes.Kind["THROTTLED"], deliveries.outcomes.Kind["THROTTLED"]),
+                            (deliveries.outcomes.Kind["SERVER_ERROR"], deliveries.outcomes.Kind["SERVER_ERROR"]),
+                            (deliveries.outcomes.Kind["TIMEOUT"], deliveries.outcomes.Kind["TIMEOUT"]),
+                            (deliveries.outcomes.Kind["CONNECTION"], deliveries.outcomes.Kind["CONNECTION"]),
+                            (deliveries.outcomes.Kind["DNS"], deliveries.outcomes.Kind["DNS"]),
+                            (deliveries.outcomes.Kind["TLS"], deliveries.outcomes.Kind["TLS"]),
+                            (deliveries.outcomes.Kind["UNKNOWN"], deliveries.outcomes.Kind["UNKNOWN"]),
+                            (deliveries.outcomes.Kind["BLOCKED"], deliveries.outcomes.Kind["BLOCKED"]),
+                            (deliveries.outcomes.Kind["INTERNAL"], deliveries.outcomes.Kind["INTERNAL"]),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("status_code", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True, default="", help_text="One sentence for the operator.")),
+                (
+                    "host",
+                    models.CharField(
+                        blank=True, default="", help_text="Where it went; never the full URL.", max_length=300
+                    ),
+                ),
+                (
+                    "address",
+                    models.CharField(
+                        blank=True, default="", help_text="The IP address that was dialled.", max_length=64
+                    ),
+                ),
+                (
+                    "retry_after",
+                    models.CharField(blank=True, default="", help_text="The header as it came.", max_length=128),
+                ),
+                ("snippet", models.TextField(blank=True, default="", help_text="The beginning of the answer.")),
+                (
+                    "delivery",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempts",
+                        to="deliveries.delivery",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
-                'permissions': [('view_answer', 'Can see what endpoints answered')],
-                'indexes': [models.Index(fields=['started_at'], name='attempt_by_age')],
-                'constraints': [models.UniqueConstraint(fields=('delivery', 'number'), name='attempt_once_per_delivery_and_number'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='attempt_numbers_count_from_one'), models.CheckConstraint(condition=models.Q(('outcome__in', ['delivered', 'redirect', 'rejected', 'auth', 'gone', 'throttled', 'server_error', 'timeout', 'connection', 'dns', 'tls', 'unknown', 'blocked', 'internal'])), name='attempt_outcome_is_known')],
+                "ordering": ["-pk"],
+                "permissions": [("view_answer", "Can see what endpoints answered")],
+                "indexes": [models.Index(fields=["started_at"], name="attempt_by_age")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("delivery", "number"), name="attempt_once_per_delivery_and_number"),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="attempt_numbers_count_from_one"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "outcome__in",
+                                [
+                                    "delivered",
+                                    "redirect",
+                                    "rejected",
+                                    "auth",
+                                    "gone",
+                                    "throttled",
+                                    "server_error",
+                                    "timeout",
+                                    "connection",
+                                    "dns",
+                                    "tls",
+                                    "unknown",
+                                    "blocked",
+                                    "internal",
+                                ],
+                            )
+                        ),
+                        name="attempt_outcome_is_known",
+                    ),
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['endpoint', 'next_attempt_at', 'id'], name='delivery_due'),
+            model_name="delivery",
+            index=models.Index(
+                condition=models.Q(("status", "pending")),
+                fields=["endpoint", "next_attempt_at", "id"],
+                name="delivery_due",
+            ),
         ),
         migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status', 'sending')), fields=['lease_expires_at'], name='delivery_leased'),
+            model_name="delivery",
+            index=models.Index(
+                condition=models.Q(("status", "sending")), fields=["lease_expires_at"], name="delivery_leased"
+            ),
         ),
         migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['deadline_at'], name='delivery_expiring'),
+            model_name="delivery",
+            index=models.Index(
+                condition=models.Q(("status", "pending")), fields=["deadline_at"], name="delivery_expiring"
+            ),
         ),
         migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['endpoint', '-id'], name='delivery_by_endpoint'),
+            model_name="delivery",
+            index=models.Index(fields=["endpoint", "-id"], name="delivery_by_endpoint"),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('event', 'endpoint'), name='delivery_once_per_event_and_endpoint'),
+            model_name="delivery",
+            constraint=models.UniqueConstraint(
+                fields=("event", "endpoint"), name="delivery_once_per_event_and_endpoint"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'sending', 'delivered', 'dead'])), name='delivery_status_is_known'),
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ["pending", "sending", "delivered", "dead"])),
+                name="delivery_status_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('next_attempt_at__isnull', False), ('status', 'pending')), models.Q(models.Q(('status', 'pending'), _negated=True), ('next_attempt_at__isnull', True)), _connector='OR'), name='delivery_due_if_and_only_if_pending'),
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("next_attempt_at__isnull", False), ("status", "pending")),
+                    models.Q(models.Q(("status", "pending"), _negated=True), ("next_attempt_at__isnull", True)),
+                    _connector="OR",
+                ),
+                name="delivery_due_if_and_only_if_pending",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_expires_at__isnull', False), ('lease_token__isnull', False), ('status', 'sending')), models.Q(models.Q(('status', 'sending'), _negated=True), ('lease_expires_at__isnull', True), ('lease_token__isnull', True)), _connector='OR'), name='delivery_leased_if_and_only_if_sending'),
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("lease_expires_at__isnull", False), ("lease_token__isnull", False), ("status", "sending")
+                    ),
+                    models.Q(
+                        models.Q(("status", "sending"), _negated=True),
+                        ("lease_expires_at__isnull", True),
+                        ("lease_token__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="delivery_leased_if_and_only_if_sending",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', False), ('status__in', ['delivered', 'dead'])), models.Q(('finished_at__isnull', True), ('status__in', ['pending', 'sending'])), _connector='OR'), name='delivery_finished_if_and_only_if_final'),
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("finished_at__isnull", False), ("status__in", ["delivered", "dead"])),
+                    models.Q(("finished_at__isnull", True), ("status__in", ["pending", "sending"])),
+                    _connector="OR",
+                ),
+                name="delivery_finished_if_and_only_if_final",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(('budget_offset__lte', models.F('attempt_count'))), name='delivery_budget_starts_within_its_attempts'),
+            model_name="delivery",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("budget_offset__lte", models.F("attempt_count"))),
+                name="delivery_budget_starts_within_its_attempts",
+            ),
         ),
         migrations.AddIndex(
-            model_name='deadletter',
-            index=models.Index(fields=['resolution', '-id'], name='dead_letter_by_resolution'),
+            model_name="deadletter",
+            index=models.Index(fields=["resolution", "-id"], name="dead_letter_by_resolution"),
         ),
         migrations.AddIndex(
-            model_name='deadletter',
-            index=models.Index(fields=['failure_class', '-id'], name='dead_letter_by_class'),
+            model_name="deadletter",
+            index=models.Index(fields=["failure_class", "-id"], name="dead_letter_by_class"),
         ),
         migrations.AddIndex(
-            model_name='deadletter',
-            index=models.Index(condition=models.Q(('announced_at__isnull', True)), fields=['id'], name='dead_letter_unannounced'),
+            model_name="deadletter",
+            index=models.Index(
+                condition=models.Q(("announced_at__isnull", True)), fields=["id"], name="dead_letter_unannounced"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='deadletter',
-            constraint=models.UniqueConstraint(condition=models.Q(('resolution', 'open')), fields=('delivery',), name='dead_letter_open_once_per_delivery'),
+            model_name="deadletter",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("resolution", "open")),
+                fields=("delivery",),
+                name="dead_letter_open_once_per_delivery",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='deadletter',
-            constraint=models.CheckConstraint(condition=models.Q(('resolution__in', ['open', 'redriven', 'discarded'])), name='dead_letter_resolution_is_known'),
+            model_name="deadletter",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("resolution__in", ["open", "redriven", "discarded"])),
+                name="dead_letter_resolution_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='deadletter',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('operation__isnull', True), ('resolution', 'open'), ('resolved_at__isnull', True)), models.Q(models.Q(('resolution', 'open'), _negated=True), ('operation__isnull', False), ('resolved_at__isnull', False)), _connector='OR'), name='dead_letter_resolved_by_an_operation_or_open'),
+            model_name="deadletter",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("operation__isnull", True), ("resolution", "open"), ("resolved_at__isnull", True)),
+                    models.Q(
+                        models.Q(("resolution", "open"), _negated=True),
+                        ("operation__isnull", False),
+                        ("resolved_at__isnull", False),
+                    ),
+                    _connector="OR",
+                ),
+                name="dead_letter_resolved_by_an_operation_or_open",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='deadletter',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('reason', ''), _negated=True), models.Q(('failure_class', ''), _negated=True)), name='dead_letter_says_why'),
+            model_name="deadletter",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("reason", ""), _negated=True), models.Q(("failure_class", ""), _negated=True)
+                ),
+                name="dead_letter_says_why",
+            ),
         ),
     ]

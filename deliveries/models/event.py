@@ -1,16 +1,17 @@
 """Events: what happened, with the exact bytes every endpoint will get."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
-from django.db import connections, models
+from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from deliveries import payloads
 from deliveries.errors import InvalidEventType, InvalidPayload
-from endpoints.matching import event_type_fault
+from endpoints.matching import candidate_patterns, event_type_fault
 
 
 class Event(models.Model):
@@ -56,22 +57,25 @@ class Event(models.Model):
     def data(self, value: Any) -> None:
         self._data = value
 
-    def render(self, sequence: int) -> None:
-        """Fill in whatever is missing (id, time, body, fingerprint) for a new event.
-
-        Raises InvalidEventType, InvalidPayload or PayloadTooLarge; nothing has been written then.
-        """
+    def ensure_publishable(self) -> None:
+        """Raise InvalidEventType or InvalidPayload when the event cannot even be matched with endpoints."""
         if fault := event_type_fault(self.type):
             raise InvalidEventType(fault)
-        if not isinstance(self.tenant, str) or len(self.tenant) > 128:
+        if not isinstance(self.tenant, str) or len(self.tenant) > 128 or "\0" in self.tenant:
             raise InvalidPayload("The tenant is text of at most 128 characters.", field="tenant", rule="malformed")
+
+    def render(self, sequence: int) -> None:
+        """Fill in whatever is missing (id, time, body, fingerprint) for a new event that was checked.
+
+        Raises InvalidPayload or PayloadTooLarge; nothing has been written then.
+        """
         now = timezone.now()
         self.id = self.id or payloads.new_event_id(now)
         if fault := payloads.event_id_fault(self.id):
             raise InvalidPayload(fault, field="id", rule="malformed")
         self.occurred_at = self.occurred_at or now
-        if timezone.is_naive(self.occurred_at):
-            raise InvalidPayload("The time it occurred carries a time zone.", field="occurred_at", rule="naive")
+        if not isinstance(self.occurred_at, datetime) or timezone.is_naive(self.occurred_at):
+            raise InvalidPayload("occurred_at is a datetime with a time zone.", field="occurred_at", rule="naive")
         self.sequence = sequence
         self.body = payloads.render(
             id=self.id, type=self.type, created_at=self.occurred_at, sequence=sequence, data=self.data
@@ -79,17 +83,39 @@ class Event(models.Model):
         self.fingerprint = payloads.fingerprint(type=self.type, tenant=self.tenant, data=self.data)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Render and insert. An event is never updated."""
-        if self._state.adding:
-            self.render(next(iter(self.next_sequences(1, kwargs.get("using") or "default"))))
-            kwargs["force_insert"] = True
-        elif not kwargs.get("update_fields"):
+        """Render, insert and fan out, all or nothing. An event is never updated."""
+        if not self._state.adding:
             raise TypeError("An event is immutable: its body may already be on its way.")
-        super().save(*args, **kwargs)
+        self.ensure_publishable()
+        with transaction.atomic(using=kwargs.get("using")):
+            self.render(next_sequences([self])[0])
+            super().save(*args, **kwargs | {"force_insert": True})
 
-    @staticmethod
-    def next_sequences(count: int, using: str = "default") -> Iterable[int]:
-        """Take `count` sequence numbers in one round trip; like any database sequence, gaps can occur."""
-        with connections[using].cursor() as cursor:
-            cursor.execute("SELECT nextval('deliveries_event_sequence') FROM generate_series(1, %s)", [count])
-            return [row[0] for row in cursor.fetchall()]
+
+# Publishers to one ordered endpoint take turns from here to their commit, so that the numbers, the order of the
+# deliveries and the order in which they become visible are one.
+_NEXT_SEQUENCES = """
+WITH ordered AS MATERIALIZED (
+    SELECT DISTINCT endpoint.id
+    FROM json_to_recordset(%(events)s) AS event(tenant text, patterns varchar[])
+    JOIN endpoints_endpoint endpoint
+      ON endpoint.ordered AND endpoint.tenant = event.tenant AND endpoint.state <> 'archived'
+     AND endpoint.event_types && event.patterns
+    ORDER BY endpoint.id
+), locked AS MATERIALIZED (
+    SELECT count(pg_advisory_xact_lock(hashtext('holdfast.ordered'), id::int)) AS endpoints FROM ordered
+)
+SELECT nextval('deliveries_event_sequence') FROM generate_series(1, %(count)s), locked WHERE locked.endpoints >= 0
+"""
+
+
+def next_sequences(events: Sequence[Event]) -> list[int]:
+    """Take a sequence number for each event in one round trip; as with any database sequence, gaps can occur.
+
+    Call it inside the transaction that inserts the events, which have been checked.
+    """
+    kinds = {(event.tenant, event.type) for event in events}
+    rows = [{"tenant": tenant, "patterns": candidate_patterns(type)} for tenant, type in kinds]
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT_SEQUENCES, {"events": json.dumps(rows), "count": len(events)})
+        return [row[0] for row in cursor.fetchall()]

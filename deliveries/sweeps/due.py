@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import connection
+from redis import RedisError
 
-from deliveries import dispatch
+from deliveries import dispatch, pacing
 from deliveries.attended import attended
+from deliveries.transitions.claim_in_order import seconds_until_head_due
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ WITH RECURSIVE first AS (
         ORDER BY endpoint_id, next_attempt_at, id LIMIT 1
     ) AS following
 )
-SELECT first.endpoint_id, extract(epoch FROM now() - first.next_attempt_at)::float8
+SELECT first.endpoint_id, extract(epoch FROM now() - first.next_attempt_at)::float8, endpoint.ordered
 FROM first JOIN endpoints_endpoint endpoint ON endpoint.id = first.endpoint_id AND endpoint.state = 'active'
 WHERE first.next_attempt_at <= now()
 ORDER BY first.next_attempt_at
@@ -47,9 +49,7 @@ class DueSwept:
 
 def sweep() -> DueSwept:
     """Wake every active endpoint that has a due delivery; those whose bell rings already are not rung twice."""
-    with connection.cursor() as cursor:
-        cursor.execute(DUE_ENDPOINTS)
-        overdue: dict[int, float] = dict(cursor.fetchall())
+    overdue = _overdue()
     late = [id for id, seconds in overdue.items() if seconds > OVERDUE_SECONDS]
     unattended = set(late) - attended(late)
     rung = dispatch.wake(overdue) if overdue else 0
@@ -60,3 +60,17 @@ def sweep() -> DueSwept:
             max(overdue[id] for id in unattended),
         )
     return DueSwept(len(overdue), rung, len(unattended), max(overdue.values(), default=0.0))
+
+
+def _overdue() -> dict[int, float]:
+    """Endpoints that may be sent to and have due work, with the seconds since it became due."""
+    with connection.cursor() as cursor:
+        cursor.execute(DUE_ENDPOINTS)
+        rows = cursor.fetchall()
+    # An ordered endpoint is due by the head of its sequence only, which may be waiting while what is behind it is due.
+    overdue = {id: late for id, late, ordered in rows if not ordered or seconds_until_head_due(id) == 0}
+    try:
+        held = pacing.waits(overdue)
+    except RedisError:
+        held = {}
+    return {id: late for id, late in overdue.items() if id not in held}

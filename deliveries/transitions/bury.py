@@ -30,7 +30,8 @@ JOIN deliveries_event event ON event.id = delivery.event_id
 LEFT JOIN LATERAL (
     SELECT jsonb_agg(jsonb_build_object(
                'number', number, 'started_at', started_at, 'duration_ms', duration_ms, 'outcome', outcome,
-               'status_code', status_code, 'reason', reason, 'host', host, 'address', address) ORDER BY number) AS attempts
+               'status_code', status_code, 'reason', reason, 'host', host, 'address', address) ORDER BY number
+           ) AS attempts
     FROM deliveries_attempt WHERE delivery_id = delivery.id
 ) AS tried ON true
 ORDER BY delivery.id

@@ -61,7 +61,7 @@ SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = 
 
 
 def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
-    """Take due deliveries of several endpoints (id -> wish) in one statement; oldest due first, fewer when fewer are due."""
+    """Take due deliveries of several endpoints (id -> wish) in one statement, oldest due first; what is due at most."""
     token = uuid4()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -14,7 +14,10 @@ from deliveries.transitions.claim import Claimed
 
 @dataclass(slots=True)
 class Result:
-    """One attempt and what becomes of its delivery. `delay_seconds` counts from the recording, by the database's clock."""
+    """One attempt and what becomes of its delivery.
+
+    `delay_seconds` counts from the recording, on the database's clock.
+    """
 
     claimed: Claimed
     status: Status

@@ -57,6 +57,10 @@ class Endpoint(models.Model):
         RetryPolicy, on_delete=models.PROTECT, null=True, blank=True, help_text="Empty: the policy named default."
     )
     ordered = models.BooleanField(default=False, help_text="One request at a time, in strict sequence.")
+    dead_letter_blocks = models.BooleanField(
+        default=True,
+        help_text="Ordered only: an open dead letter holds everything behind it; otherwise it steps aside.",
+    )
     headers = EncryptedJSONField(
         default=dict, blank=True, help_text="Extra request headers, stored encrypted, their values never shown again."
     )

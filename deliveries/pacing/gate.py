@@ -1,0 +1,140 @@
+"""Take, report, leave, resume: what drains ask of pacing. One round trip for any number of endpoints.
+
+Everything here raises RedisError when Redis is away: with nobody to count, nothing may be sent.
+"""
+
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from uuid import uuid4
+
+from redis.commands.core import Script
+
+from deliveries.pacing import rules
+from deliveries.pacing.keys import keys
+from deliveries.redis_client import redis_client
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The answer to a take: how many requests may go now, the seconds until more may, and why not more.
+
+    `why`: free, limit, ramp, held (the endpoint asked for less), open, half-open, probe, busy (another worker drains
+    it). `interval_ms` is what one request costs of the limit, 0 without one.
+    """
+
+    granted: int
+    wait_seconds: float
+    why: str
+    interval_ms: float = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        return self.why == "busy"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of some requests of one endpoint, in the order they ended.
+
+    `streak` counts the failures since the last success. `hold_seconds` is set when the endpoint asked for less.
+    """
+
+    good: int = 0
+    bad: int = 0
+    streak: int = 0
+    hold_seconds: float | None = None
+
+
+def new_token() -> str:
+    """Names one drain, so that only it renews and releases its leases."""
+    return uuid4().hex
+
+
+def take(token: str, wanted: Mapping[int, tuple[int, float | None]], *, now_ms: int = 0) -> dict[int, Allowance]:
+    """Ask for endpoints (id -> (requests wanted, limit a second or None)); takes or renews the drain lease of each.
+
+    `now_ms` replaces the server's clock in tests.
+    """
+    pipeline = redis_client().pipeline(transaction=False)
+    for id, (count, limit) in wanted.items():
+        args: list[str | int | float] = [
+            token,
+            _ms(rules.LEASE_SECONDS),
+            count,
+            limit or 0,
+            rules.BURST_SECONDS,
+            _ms(rules.RAMP_SECONDS),
+            rules.RAMP_FULL_PER_SECOND,
+            _ms(rules.PROBE_SECONDS),
+            now_ms,
+        ]
+        _script("take")(keys=keys(id, "lease", "knock", "flow"), args=args, client=pipeline)
+    return {
+        id: Allowance(granted, wait_ms / 1000, why.decode(), float(interval_ms))
+        for id, (granted, wait_ms, why, interval_ms) in zip(wanted, pipeline.execute(), strict=True)
+    }
+
+
+def report(tallies: Mapping[int, Tally], *, rng: random.Random | None = None, now_ms: int = 0) -> dict[int, str]:
+    """Tell what became of requests; returns each endpoint's circuit afterwards: closed, open or half-open."""
+    if not tallies:
+        return {}
+    chance = (rng or random).random
+    pipeline = redis_client().pipeline(transaction=False)
+    for id, tally in tallies.items():
+        hold = tally.hold_seconds
+        args: list[str | int | float] = [
+            tally.good,
+            tally.bad,
+            tally.streak,
+            0 if hold is None else _ms(hold or rules.SLOW_DOWN_SECONDS),
+            "asked for less",
+            rules.OPEN_STREAK,
+            rules.OPEN_SAMPLES,
+            rules.OPEN_RATIO,
+            _ms(rules.WINDOW_SECONDS),
+            _ms(rules.FIRST_OPEN_SECONDS),
+            _ms(rules.LONGEST_OPEN_SECONDS),
+            chance(),
+            now_ms,
+        ]
+        _script("report")(keys=keys(id, "flow"), args=args, client=pipeline)
+    return {id: state.decode() for id, state in zip(tallies, pipeline.execute(), strict=True)}
+
+
+def give_back(costs_ms: Mapping[int, float]) -> None:
+    """Return what a take granted and no request used, so that a trickle does not eat up the limit."""
+    if not any(costs_ms.values()):
+        return
+    pipeline = redis_client().pipeline(transaction=False)
+    for id, cost_ms in costs_ms.items():
+        if cost_ms:
+            pipeline.hincrbyfloat(keys(id, "flow")[0], "full_at", -cost_ms)
+    pipeline.execute()
+
+
+def leave(token: str, endpoint_ids: Collection[int]) -> set[int]:
+    """Release the drain leases; returns the endpoints that somebody rang for in the meantime."""
+    if not endpoint_ids:
+        return set()
+    pipeline = redis_client().pipeline(transaction=False)
+    for id in endpoint_ids:
+        _script("leave")(keys=keys(id, "lease", "knock"), args=[token], client=pipeline)
+    return {id for id, knocked in zip(endpoint_ids, pipeline.execute(), strict=True) if knocked}
+
+
+def resume(endpoint_id: int, reason: str, *, afresh: bool = False, now_ms: int = 0) -> None:
+    """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when an endpoint is enabled again."""
+    _script("resume")(keys=keys(endpoint_id, "flow"), args=[reason, int(afresh), now_ms])
+
+
+@lru_cache(maxsize=8)
+def _script(name: str) -> Script:
+    return redis_client().register_script(files(__package__).joinpath(f"{name}.lua").read_text())
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(seconds * 1000))

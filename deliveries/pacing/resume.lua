@@ -1,0 +1,14 @@
+-- Forget what was held against an endpoint and let it come back on a ramp.
+-- KEYS  flow
+-- ARGV  reason, 1 to close the circuit as well, now ms (0: the server's clock)
+local now = tonumber(ARGV[3])
+if now == 0 then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + time[2] / 1000
+end
+if ARGV[2] == '1' then
+    redis.call('DEL', KEYS[1])
+end
+redis.call('HSET', KEYS[1], 'ramp_at', now, 'ramp_reason', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 86400000)
+return 1
