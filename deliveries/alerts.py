@@ -1,14 +1,16 @@
 """Alerts: one log line a dead letter, and one mail a recipient and batch, to the operators and the endpoint's owner.
 
-Marked before mailed, by a guarded UPDATE, so that two consumers of one message do not mail twice; a mail that could not
-be handed over takes its mark back and the sweep repeats it. A mail names host and endpoint only: the path or the query
-of a URL may be a credential, and the body is the tenant's.
+Whoever comes first takes all that wait, so that a thousand dead letters are a few mails. Marked before mailed, by a
+guarded UPDATE, so that two consumers do not mail twice; a mail that could not be handed over takes its mark back and
+the sweep repeats it. A mail names host and endpoint only: the path or the query of a URL may be a credential, and the
+body is the tenant's.
 """
 
 import logging
 import smtplib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
@@ -20,14 +22,26 @@ from deliveries.models import DeadLetter
 
 logger = logging.getLogger("deliveries.alerts")
 
+LETTERS_TOGETHER: Final = 1000
+"""Dead letters one run takes beyond those it was called for."""
+
+# Rows that another consumer is marking at this moment are skipped: they are its to mail.
 _MARK = """
-UPDATE deliveries_deadletter SET announced_at = now() WHERE id = ANY(%s) AND announced_at IS NULL RETURNING id
+WITH waiting AS (
+    SELECT id FROM deliveries_deadletter
+    WHERE announced_at IS NULL AND (id = ANY(%s) OR id IN (
+        SELECT id FROM deliveries_deadletter WHERE announced_at IS NULL ORDER BY id LIMIT %s))
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE deliveries_deadletter letter SET announced_at = now()
+FROM waiting WHERE letter.id = waiting.id AND letter.announced_at IS NULL
+RETURNING letter.id
 """
 _UNMARK = "UPDATE deliveries_deadletter SET announced_at = NULL WHERE id = ANY(%s)"
 
 
 def announce(dead_letter_ids: Collection[int]) -> int:
-    """Tell about those of the dead letters that nobody was told about yet; returns how many they were."""
+    """Tell about these dead letters and others that wait, each once; returns about how many it told."""
     letters = _mark(dead_letter_ids)
     for letter in letters:
         _log(letter)
@@ -42,7 +56,7 @@ def announce(dead_letter_ids: Collection[int]) -> int:
 
 def _mark(ids: Collection[int]) -> Sequence[DeadLetter]:
     with connection.cursor() as cursor:
-        cursor.execute(_MARK, [list(ids)])
+        cursor.execute(_MARK, [list(ids), LETTERS_TOGETHER])
         won = [row[0] for row in cursor.fetchall()]
     rows = DeadLetter.objects.filter(pk__in=won).select_related("endpoint").order_by("pk")
     return list(rows.defer("body", "headers", "attempts", "endpoint__headers"))

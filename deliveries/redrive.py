@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -33,6 +34,16 @@ class _Page:
     letters: set[int]
     endpoints: set[int] = field(default_factory=set)
     held: int = 0
+
+
+# How a refusal reads in a count, and how of a single dead letter.
+_ALONE: Final = {
+    "already redriven": "it is already redriven",
+    "already discarded": "it is already discarded",
+    "whose endpoint is archived": "its endpoint is archived, and archived endpoints never come back",
+    "that does not exist": "it does not exist",
+    "changed meanwhile": "somebody else was faster",
+}
 
 
 def redrive(dead_letters: DeadLetters, *, actor: str, note: str = "", selection: str = "") -> Operation:
@@ -81,7 +92,7 @@ def _run(
             operation = operations.begin(kind, actor=actor, note=note, selection=selection)
             refusals, held = _run_page(operation, ids, move)
             if refusals:
-                raise RedriveRefused(f"Dead letter {ids[0]} cannot be moved: it is one {next(iter(refusals))}.")
+                raise RedriveRefused(f"Dead letter {ids[0]} was left alone: {_ALONE[next(iter(refusals))]}.")
         return operations.finish(operation, held=held, refusals=refusals)
     operation, all_refusals, all_held = (
         operations.begin(kind, actor=actor, note=note, selection=selection),

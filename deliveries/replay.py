@@ -45,7 +45,7 @@ def replay(
     """
     given = deliveries.values_list("pk", flat=True) if isinstance(deliveries, QuerySet) else deliveries
     ids = sorted(set(given))
-    operation = _begin(actor, note, selection or f"{len(ids)} deliveries by id.")
+    operation = _begin(actor, note, selection or f"{len(ids)} deliver{'y' if len(ids) == 1 else 'ies'} by id.")
     tally = _Tally()
     for page in operations.pages(ids):
         with transaction.atomic():
@@ -68,7 +68,7 @@ def replay_events(
     none, because it was created or subscribed later, gets its first. Events go out oldest first.
     """
     ids = _event_ids(events)
-    operation = _begin(actor, note, selection or f"{len(ids)} events by id.")
+    operation = _begin(actor, note, selection or f"{len(ids)} event{'' if len(ids) == 1 else 's'} by id.")
     tally = _Tally()
     for page in operations.pages(ids, EVENTS_PER_PAGE):
         with transaction.atomic():

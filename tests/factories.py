@@ -1,6 +1,7 @@
 """Rows for tests, made the way the product makes them."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -15,7 +16,8 @@ from deliveries.statuses import Status
 from deliveries.transitions.bury import Burial
 from deliveries.transitions.claim import Claimed, Wish, claim
 from deliveries.transitions.settle import Result, settle
-from endpoints.models import Endpoint
+from endpoints.models import Endpoint, RetryPolicy
+from endpoints.policies import Policy
 
 _numbers = count(1)
 
@@ -24,6 +26,12 @@ def make_endpoint(**fields: Any) -> Endpoint:
     """An active endpoint that wants every event of the tenant."""
     fields.setdefault("url", f"http://127.0.0.1:9/hooks/{next(_numbers)}?token=SECRET")
     return Endpoint.objects.create(**fields)
+
+
+def ensure_policy(policy: Policy) -> None:
+    """The retry policy as a row, unless there is one of its name."""
+    fields = asdict(policy) | {"schedule_seconds": list(policy.schedule_seconds)}
+    RetryPolicy.objects.get_or_create(name=fields.pop("name"), defaults=fields)
 
 
 def make_event(type: str = "payment.completed", data: Any = None, **fields: Any) -> Event:

@@ -26,5 +26,5 @@ boot.prepare()
 from webhooks_project.settings import *  # noqa: E402, F403
 from webhooks_project.settings import DATABASES  # noqa: E402
 
-DATABASES["default"]["TEST"] = {"NAME": f"test_holdfast_{os.getpid()}"}  # type: ignore[typeddict-item]
+DATABASES["default"]["TEST"] = {"NAME": f"test_holdfast_{os.getpid()}"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -117,6 +117,7 @@ def moment(option: str, text: str) -> datetime:
 def in_words(options: Mapping[str, Any], noun: str) -> str:
     """The choice, for the audit row."""
     if options["ids"]:
-        return f"{len(options['ids'])} {noun} by id."
+        count = len(options["ids"])
+        return f"{count} {noun.removesuffix('s') if count == 1 else noun} by id."
     narrowed = [f"{name.replace('failure_class', 'class')} {options[name]}" for name in FILTERS if options.get(name)]
     return f"{noun.capitalize()} by {', '.join(narrowed)}." if narrowed else f"All {noun}."

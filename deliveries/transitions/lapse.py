@@ -5,7 +5,7 @@ other and ends as a dead letter.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection, transaction
 
@@ -65,7 +65,7 @@ SELECT id, endpoint_id, event_id, status, url, policy, max_attempts FROM moved O
 
 def lapse(page: int) -> Lapsed:
     """Take back up to `page` deliveries whose lease has run out, longest overdue first."""
-    values = {
+    values: dict[str, Any] = {
         "page": page,
         "base": BACKOFF_SECONDS,
         "cap": BACKOFF_CAP_SECONDS,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
@@ -87,7 +88,7 @@ def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None =
         return tuple(cursor.fetchone())
 
 
-def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> dict[str, object]:
+def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> dict[str, Any]:
     rows = [
         {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
         for position, event in enumerate(events)

@@ -10,7 +10,12 @@ from django.core.management.base import BaseCommand
 
 from deliveries.sweeps import due, expired, lapsed, outlook, unannounced
 
-SWEEPS: Final[dict[str, Callable[[], Any]]] = {"lapsed": lapsed.sweep, "expired": expired.sweep, "unannounced": unannounced.sweep, "due": due.sweep}
+SWEEPS: Final[dict[str, Callable[[], Any]]] = {
+    "lapsed": lapsed.sweep,
+    "expired": expired.sweep,
+    "unannounced": unannounced.sweep,
+    "due": due.sweep,
+}
 
 
 class Command(BaseCommand):

@@ -58,6 +58,13 @@ def test_a_second_consumer_of_the_same_message_mails_nobody():
     assert mail.outbox == []
 
 
+def test_whoever_comes_first_takes_all_that_wait_so_that_many_messages_are_one_mail():
+    letters = letters_of("", "a", 3)
+
+    assert [alerts.announce([letter.pk]) for letter in letters] == [3, 0, 0]
+    assert len(mail.outbox) == 1
+
+
 def test_one_alert_line_a_dead_letter(caplog):
     letters = letters_of("", "a", 2)
 

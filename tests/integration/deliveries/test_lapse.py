@@ -34,6 +34,7 @@ def test_a_lapsed_delivery_waits_a_little_and_goes_on():
     delivery.refresh_from_db()
     assert result == lapsing.Lapsed(1, frozenset({delivery.endpoint_id}), ())
     assert (delivery.status, delivery.attempt_count, delivery.last_outcome) == (Status.PENDING, 1, "unknown")
+    assert delivery.next_attempt_at is not None
     assert timedelta(0) < delivery.next_attempt_at - before < timedelta(seconds=lapsing.BACKOFF_SECONDS + 1)
 
 

@@ -26,7 +26,7 @@ def announced(monkeypatch):
 
 
 def bells():
-    return {int(key.decode().split("{")[1].split("}")[0]) for key in redis_client().keys("holdfast:*:bell")}
+    return {int(str(key).split("{")[1].split("}")[0]) for key in redis_client().keys("holdfast:*:bell")}
 
 
 def due_delivery(endpoint, overdue: timedelta = timedelta(minutes=1)) -> Delivery:
@@ -68,7 +68,7 @@ def test_work_that_somebody_attends_to_raises_no_alarm(sign):
         "bell": lambda: dispatch.wake([endpoint.pk]),
         "timer": lambda: dispatch.set_timers({endpoint.pk: 5.0}),
         "drain": lambda: pacing.take("a-drain", {endpoint.pk: (1, None)}),
-        "hold": lambda: pacing.hold(endpoint.pk, 5.0),
+        "hold": lambda: pacing.report({endpoint.pk: pacing.Tally(hold_seconds=5.0)}),
     }[sign]()
 
     assert due.sweep().unattended == 0
@@ -138,11 +138,11 @@ def test_expired_and_archived_deliveries_are_buried_and_announced(announced):
     swept = expired.sweep(page=2)
 
     assert (swept.expired, swept.archived, swept.is_complete) == (3, 1, True)
-    assert sorted(sum(announced, [])) == sorted(DeadLetter.objects.values_list("pk", flat=True))
+    assert sorted(id for batch in announced for id in batch) == sorted(DeadLetter.objects.values_list("pk", flat=True))
 
 
 def test_dead_letters_nobody_was_told_about_are_announced_after_a_minute(announced):
-    old, young, told = (make_dead_letter(make_endpoint(tenant=tenant)) for tenant in "abc")
+    old, _young, told = (make_dead_letter(make_endpoint(tenant=tenant)) for tenant in "abc")
     minute_ago = old.created_at - timedelta(seconds=unannounced.AGE_SECONDS + 1)
     DeadLetter.objects.filter(pk__in=[old.pk, told.pk]).update(created_at=minute_ago)
     DeadLetter.objects.filter(pk=told.pk).update(announced_at=minute_ago)
