@@ -58,3 +58,7 @@ class RedriveRefused(HoldfastError):
 
 class NoteRequired(HoldfastError, ValueError):
     """A redrive, discard or replay needs a note that says why: it is kept with the rows for whoever asks later."""
+
+
+class OperationFinished(HoldfastError):
+    """The redrive or replay cannot be stopped: everything it sent out has been tried."""

@@ -46,15 +46,31 @@ _ALONE: Final = {
 }
 
 
-def redrive(dead_letters: DeadLetters, *, actor: str, note: str = "", selection: str = "") -> Operation:
+def redrive(
+    dead_letters: DeadLetters,
+    *,
+    actor: str,
+    note: str = "",
+    selection: str = "",
+    rate_per_second: float | None = None,
+) -> Operation:
     """Send open dead letters' deliveries back to work: fresh budget, fresh deadline, attempt numbers go on.
 
     `dead_letters` is a queryset or ids, fixed at the call. Rows that are not open, or whose endpoint is archived, are
     left alone and counted in the operation's `refused`, in words in its `selection`. Deliveries of a paused or disabled
     endpoint go back too, and wait for it. A call that names exactly one dead letter raises RedriveRefused instead of
-    counting it; nothing is recorded then.
+    counting it; nothing is recorded then. With `rate_per_second` they become due one after the other; without it at
+    once, and an endpoint that gets many back comes up on a ramp.
     """
-    return _run(Operation.Kind.REDRIVE, _ids(dead_letters), _redrive_page, actor=actor, note=note, selection=selection)
+    return _run(
+        Operation.Kind.REDRIVE,
+        _ids(dead_letters),
+        _redrive_page,
+        actor=actor,
+        note=note,
+        selection=selection,
+        rate_per_second=rate_per_second,
+    )
 
 
 def discard(dead_letters: DeadLetters, *, actor: str, note: str, selection: str = "") -> Operation:
@@ -80,25 +96,25 @@ def preview_discard(dead_letters: DeadLetters) -> Preview:
 def _run(
     kind: Operation.Kind,
     ids: Sequence[int],
-    move: Callable[[Sequence[int], int], _Page],
+    move: Callable[[Sequence[int], Operation], _Page],
     *,
     actor: str,
     note: str,
     selection: str,
+    rate_per_second: float | None = None,
 ) -> Operation:
     selection = selection or f"{len(ids)} dead letter{'s' if len(ids) != 1 else ''} by id."
     if len(ids) == 1:
         with transaction.atomic():
-            operation = operations.begin(kind, actor=actor, note=note, selection=selection)
+            operation = operations.begin(
+                kind, actor=actor, note=note, selection=selection, rate_per_second=rate_per_second
+            )
             refusals, held = _run_page(operation, ids, move)
             if refusals:
                 raise RedriveRefused(f"Dead letter {ids[0]} was left alone: {_ALONE[next(iter(refusals))]}.")
         return operations.finish(operation, held=held, refusals=refusals)
-    operation, all_refusals, all_held = (
-        operations.begin(kind, actor=actor, note=note, selection=selection),
-        Counter[str](),
-        0,
-    )
+    operation = operations.begin(kind, actor=actor, note=note, selection=selection, rate_per_second=rate_per_second)
+    all_refusals, all_held = Counter[str](), 0
     for page in operations.pages(ids):
         with transaction.atomic():
             refusals, held = _run_page(operation, page, move)
@@ -107,24 +123,25 @@ def _run(
 
 
 def _run_page(
-    operation: Operation, ids: Sequence[int], move: Callable[[Sequence[int], int], _Page]
+    operation: Operation, ids: Sequence[int], move: Callable[[Sequence[int], Operation], _Page]
 ) -> tuple[Counter[str], int]:
-    moved = move(ids, operation.pk)
+    moved = move(ids, operation)
     left = [id for id in ids if id not in moved.letters]
     operations.add(operation, moved=len(moved.letters), refused=len(left))
     operations.ring_on_commit(moved.endpoints)
     return _preview(Operation.Kind(operation.kind), left, lost=True).refusals, moved.held
 
 
-def _redrive_page(ids: Sequence[int], operation_id: int) -> _Page:
-    rows = redrive_rows.redrive(ids, operation_id)
+def _redrive_page(ids: Sequence[int], operation: Operation) -> _Page:
+    rows = redrive_rows.redrive(ids, operation.pk, operations.pace(operation))
+    operations.ramp_on_commit(Counter(row.endpoint_id for row in rows))
     awake = {row.endpoint_id for row in rows if row.endpoint_state == State.ACTIVE}
     held = sum(row.endpoint_state != State.ACTIVE for row in rows)
     return _Page({row.dead_letter_id for row in rows}, awake, held)
 
 
-def _discard_page(ids: Sequence[int], operation_id: int) -> _Page:
-    return _Page(set(discard_rows.discard(ids, operation_id)))
+def _discard_page(ids: Sequence[int], operation: Operation) -> _Page:
+    return _Page(set(discard_rows.discard(ids, operation.pk)))
 
 
 def _preview(kind: Operation.Kind, ids: Sequence[int], *, lost: bool = False) -> Preview:

@@ -12,6 +12,7 @@ from deliveries import operations
 from deliveries.models import Delivery, Event, Operation
 from deliveries.statuses import Status
 from deliveries.transitions import replay as rows
+from deliveries.transitions.pace import Pace
 from deliveries.transitions.replay import Replayed
 from endpoints.models import State
 
@@ -36,7 +37,12 @@ class ReplayPreview:
 
 
 def replay(
-    deliveries: QuerySet[Delivery] | Iterable[int], *, actor: str, note: str = "", selection: str = ""
+    deliveries: QuerySet[Delivery] | Iterable[int],
+    *,
+    actor: str,
+    note: str = "",
+    selection: str = "",
+    rate_per_second: float | None = None,
 ) -> Operation:
     """Send delivered deliveries again, same id and bytes, each with a fresh budget; receivers deduplicate on the id.
 
@@ -45,11 +51,12 @@ def replay(
     """
     given = deliveries.values_list("pk", flat=True) if isinstance(deliveries, QuerySet) else deliveries
     ids = sorted(set(given))
-    operation = _begin(actor, note, selection or f"{len(ids)} deliver{'y' if len(ids) == 1 else 'ies'} by id.")
+    selection = selection or f"{len(ids)} deliver{'y' if len(ids) == 1 else 'ies'} by id."
+    operation = _begin(actor, note, selection, rate_per_second)
     tally = _Tally()
     for page in operations.pages(ids):
         with transaction.atomic():
-            tally.add(operation, rows.replay(page), page)
+            tally.add(operation, rows.replay(page, operation.pk, operations.pace(operation)), page)
     return operations.finish(operation, held=tally.held, refusals=tally.refusals)
 
 
@@ -61,6 +68,7 @@ def replay_events(
     selection: str = "",
     endpoint_ids: Collection[int] | None = None,
     missed_only: bool = False,
+    rate_per_second: float | None = None,
 ) -> Operation:
     """Send events again to everybody who subscribes to them now, or only to `endpoint_ids`.
 
@@ -68,11 +76,12 @@ def replay_events(
     none, because it was created or subscribed later, gets its first. Events go out oldest first.
     """
     ids = _event_ids(events)
-    operation = _begin(actor, note, selection or f"{len(ids)} event{'' if len(ids) == 1 else 's'} by id.")
+    selection = selection or f"{len(ids)} event{'' if len(ids) == 1 else 's'} by id."
+    operation = _begin(actor, note, selection, rate_per_second)
     tally = _Tally()
     for page in operations.pages(ids, EVENTS_PER_PAGE):
         with transaction.atomic():
-            tally.add(operation, *_replay_page(page, endpoint_ids, missed_only))
+            tally.add(operation, *_replay_page(operation, page, endpoint_ids, missed_only))
     return operations.finish(operation, held=tally.held, refusals=tally.refusals)
 
 
@@ -108,6 +117,7 @@ class _Tally:
         """Count a page into the operation and ring for it. `asked` are the deliveries that could have moved."""
         left = set(asked) - {row.delivery_id for row in moved}
         operations.add(operation, moved=len(moved), refused=len(left))
+        operations.ramp_on_commit(Counter(row.endpoint_id for row in moved))
         operations.ring_on_commit({row.endpoint_id for row in moved if row.endpoint_state == State.ACTIVE})
         self.held += sum(row.endpoint_state != State.ACTIVE for row in moved)
         statuses = Delivery.objects.filter(pk__in=left).values_list("status", flat=True)
@@ -117,19 +127,23 @@ class _Tally:
             self.refusals["that do not exist"] += missing
 
 
-def _begin(actor: str, note: str, selection: str) -> Operation:
-    return operations.begin(Operation.Kind.REPLAY, actor=actor, note=note, selection=selection)
+def _begin(actor: str, note: str, selection: str, rate_per_second: float | None) -> Operation:
+    return operations.begin(
+        Operation.Kind.REPLAY, actor=actor, note=note, selection=selection, rate_per_second=rate_per_second
+    )
 
 
 def _replay_page(
-    event_ids: Sequence[str], endpoint_ids: Collection[int] | None, missed_only: bool
+    operation: Operation, event_ids: Sequence[str], endpoint_ids: Collection[int] | None, missed_only: bool
 ) -> tuple[list[Replayed], list[int]]:
-    missed = rows.deliver_missed(_events(event_ids), endpoint_ids)
+    pace = operations.pace(operation)
+    missed = rows.deliver_missed(_events(event_ids), endpoint_ids, operation.pk, pace)
     if missed_only:
         return missed, []
     known = _deliveries_of(event_ids, endpoint_ids).exclude(pk__in=[row.delivery_id for row in missed])
     ids = list(known.values_list("pk", flat=True))
-    return missed + rows.replay(ids), ids
+    later = Pace(pace.start_seconds + len(missed) * pace.step_seconds, pace.step_seconds)
+    return missed + rows.replay(ids, operation.pk, later), ids
 
 
 def _deliveries_of(event_ids: Sequence[str], endpoint_ids: Collection[int] | None) -> QuerySet[Delivery]:

@@ -42,6 +42,7 @@ class Move(StrEnum):
     EXPIRE = "expire"
     REDRIVE = "redrive"
     REPLAY = "replay"
+    WITHDRAW = "withdraw"
 
 
 LEGAL_MOVES: dict[Move, tuple[frozenset[Status], frozenset[Status]]] = {
@@ -54,6 +55,7 @@ LEGAL_MOVES: dict[Move, tuple[frozenset[Status], frozenset[Status]]] = {
     Move.EXPIRE: (frozenset({Status.PENDING}), frozenset({Status.DEAD})),
     Move.REDRIVE: (frozenset({Status.DEAD}), frozenset({Status.PENDING})),
     Move.REPLAY: (frozenset({Status.DELIVERED}), frozenset({Status.PENDING})),
+    Move.WITHDRAW: (frozenset({Status.PENDING}), frozenset({Status.DEAD, Status.DELIVERED})),
 }
 
 FINAL = frozenset({Status.DELIVERED, Status.DEAD})

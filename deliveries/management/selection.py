@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_date, parse_datetime
 
+from deliveries import operations
 from deliveries.models import DeadLetter, Event, Resolution
 from endpoints.matching import pattern_fault
 from endpoints.models import Endpoint
@@ -73,6 +74,13 @@ def check_choice(options: Mapping[str, Any]) -> None:
         raise CommandError("Name rows by id, or by filters, not both.")
     if not options["ids"] and not narrowed and not options["all"]:
         raise CommandError("Nothing is selected: name ids, or filters, or say --all.")
+
+
+def checked_rate(rate: float | None) -> float | None:
+    """Deliveries a second, or CommandError."""
+    if rate is not None and not 0 < rate <= operations.MOST_PER_SECOND:
+        raise CommandError(f"--rate: more than 0 and at most {operations.MOST_PER_SECOND:,.0f} deliveries a second.")
+    return rate
 
 
 def existing_endpoint(id: int) -> Endpoint:

@@ -27,6 +27,15 @@ class Delivery(models.Model):
     deadline_at = models.DateTimeField(help_text="No attempt starts after this.")
     lease_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
+    operation = models.ForeignKey(
+        "deliveries.Operation",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="deliveries",
+        db_index=False,
+        help_text="The redrive or replay that sent it out last.",
+    )
     last_outcome = models.CharField(max_length=16, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -67,6 +76,12 @@ class Delivery(models.Model):
             models.Index(fields=["lease_expires_at"], name="delivery_leased", condition=Q(status="sending")),
             models.Index(fields=["deadline_at"], name="delivery_expiring", condition=Q(status="pending")),
             models.Index(fields=["endpoint", "-id"], name="delivery_by_endpoint"),
+            # Only what people sent out again has an entry, and only while it waits: what progress and a stop look at.
+            models.Index(
+                fields=["operation", "id"],
+                name="delivery_waiting_of_operation",
+                condition=Q(status="pending", operation__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

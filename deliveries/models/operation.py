@@ -20,12 +20,27 @@ class Operation(models.Model):
     note = models.TextField(blank=True, default="")
     selection = models.TextField(blank=True, default="", help_text="What was asked for, in words.")
     created_at = models.DateTimeField(default=timezone.now)
+    rate_per_second = models.FloatField(
+        null=True, blank=True, help_text="Deliveries become due at this rate; empty: all at once."
+    )
+    stopped_at = models.DateTimeField(null=True, blank=True, help_text="When somebody called back what was not sent.")
+    stopped_by = models.CharField(max_length=150, blank=True, default="")
+    withdrawn = models.PositiveIntegerField(default=0, help_text="Deliveries called back by the stop.")
     moved = models.PositiveIntegerField(default=0)
     refused = models.PositiveIntegerField(default=0)
 
     class Meta:
         ordering: ClassVar = ["-pk"]
+        permissions: ClassVar = [("stop_operation", "Can stop redrives and replays")]
         constraints: ClassVar = [
+            models.CheckConstraint(
+                name="operation_rate_is_positive",
+                condition=Q(rate_per_second__isnull=True) | Q(rate_per_second__gt=0, rate_per_second__lte=10_000),
+            ),
+            models.CheckConstraint(
+                name="operation_stopped_by_somebody_or_not_at_all",
+                condition=Q(stopped_at__isnull=True, stopped_by="") | (Q(stopped_at__isnull=False) & ~Q(stopped_by="")),
+            ),
             models.CheckConstraint(
                 name="operation_kind_is_known", condition=Q(kind__in=["redrive", "discard", "replay"])
             ),

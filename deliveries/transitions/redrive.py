@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from deliveries.transitions.pace import Pace
+
 
 @dataclass(frozen=True, slots=True)
 class Redriven:
@@ -18,15 +20,19 @@ class Redriven:
 # One statement decides and resolves. The letter's row lock settles who is first: whoever waits for it finds the letter
 # no longer open, so two people pressing the button send once.
 _REDRIVE = """
-WITH letter AS (
+WITH locked AS (
     SELECT id, delivery_id FROM deliveries_deadletter
     WHERE id = ANY(%(letters)s) AND resolution = 'open'
     ORDER BY id
     FOR UPDATE
+), letter AS (
+    SELECT id, delivery_id, now() + make_interval(secs => %(start)s + %(step)s * (row_number() OVER (ORDER BY id) - 1))
+        AS due_at
+    FROM locked
 ), moved AS (
     UPDATE deliveries_delivery delivery
-    SET status = 'pending', budget_offset = attempt_count, next_attempt_at = now(), finished_at = NULL,
-        deadline_at = now() + make_interval(secs => policy.deadline_seconds)
+    SET status = 'pending', budget_offset = attempt_count, next_attempt_at = letter.due_at, finished_at = NULL,
+        operation_id = %(operation)s, deadline_at = letter.due_at + make_interval(secs => policy.deadline_seconds)
     FROM letter, endpoints_endpoint endpoint
     JOIN endpoints_retrypolicy policy
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
@@ -42,8 +48,14 @@ SELECT letter_id, endpoint_id, state FROM moved ORDER BY letter_id
 """
 
 
-def redrive(dead_letter_ids: Sequence[int], operation_id: int) -> list[Redriven]:
+def redrive(dead_letter_ids: Sequence[int], operation_id: int, pace: Pace) -> list[Redriven]:
     """Send the open ones among these dead letters back to work, under the operation; returns those that were won."""
+    asked = {
+        "letters": list(dead_letter_ids),
+        "operation": operation_id,
+        "start": float(pace.start_seconds),
+        "step": float(pace.step_seconds),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_REDRIVE, {"letters": list(dead_letter_ids), "operation": operation_id})
+        cursor.execute(_REDRIVE, asked)
         return [Redriven(*row) for row in cursor.fetchall()]

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from deliveries.models import Event
+from deliveries.transitions.pace import Pace
 from endpoints.matching import candidate_patterns
 
 
@@ -21,12 +22,15 @@ class Replayed:
 
 
 _REPLAY = """
-WITH chosen AS (
-    SELECT id FROM deliveries_delivery WHERE id = ANY(%s) AND status = 'delivered' ORDER BY id FOR UPDATE
+WITH locked AS (
+    SELECT id FROM deliveries_delivery WHERE id = ANY(%(deliveries)s) AND status = 'delivered' ORDER BY id FOR UPDATE
+), chosen AS (
+    SELECT id, now() + make_interval(secs => %(start)s + %(step)s * (row_number() OVER (ORDER BY id) - 1)) AS due_at
+    FROM locked
 )
 UPDATE deliveries_delivery delivery
-SET status = 'pending', budget_offset = attempt_count, next_attempt_at = now(), finished_at = NULL,
-    deadline_at = now() + make_interval(secs => policy.deadline_seconds)
+SET status = 'pending', budget_offset = attempt_count, next_attempt_at = chosen.due_at, finished_at = NULL,
+    operation_id = %(operation)s, deadline_at = chosen.due_at + make_interval(secs => policy.deadline_seconds)
 FROM chosen, endpoints_endpoint endpoint
 JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
@@ -51,9 +55,17 @@ WITH wanted AS (
 _INSERT_MISSED = """
 , inserted AS (
     INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
-                                     deadline_at, last_outcome, created_at)
-    SELECT event_id, endpoint_id, 'pending', 0, 0, now(), now() + make_interval(secs => deadline_seconds), '', now()
-    FROM wanted ORDER BY position, endpoint_id
+                                     deadline_at, last_outcome, created_at, operation_id)
+    SELECT event_id, endpoint_id, 'pending', 0, 0, due_at, due_at + make_interval(secs => deadline_seconds), '', now(),
+           %(operation)s
+    FROM (
+        SELECT *, now() + make_interval(
+            secs => %(start)s + %(step)s * (row_number() OVER (ORDER BY position, endpoint_id) - 1)) AS due_at
+        FROM wanted
+        WHERE NOT EXISTS (SELECT FROM deliveries_delivery delivery
+                          WHERE delivery.event_id = wanted.event_id AND delivery.endpoint_id = wanted.endpoint_id)
+    ) AS missed
+    ORDER BY position, endpoint_id
     ON CONFLICT (event_id, endpoint_id) DO NOTHING
     RETURNING id, event_id, endpoint_id
 )
@@ -67,17 +79,19 @@ WHERE NOT EXISTS (SELECT FROM deliveries_delivery delivery
 """
 
 
-def replay(delivery_ids: Sequence[int]) -> list[Replayed]:
+def replay(delivery_ids: Sequence[int], operation_id: int, pace: Pace) -> list[Replayed]:
     """Send the delivered ones among these again, each with a fresh budget and deadline; returns those that were won."""
     with connection.cursor() as cursor:
-        cursor.execute(_REPLAY, [list(delivery_ids)])
+        cursor.execute(_REPLAY, {"deliveries": list(delivery_ids), **_timing(operation_id, pace)})
         return [Replayed(*row) for row in cursor.fetchall()]
 
 
-def deliver_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None = None) -> list[Replayed]:
+def deliver_missed(
+    events: Sequence[Event], endpoint_ids: Collection[int] | None, operation_id: int, pace: Pace
+) -> list[Replayed]:
     """Insert a delivery for each matching endpoint (of those given) that has none yet of the event."""
     with connection.cursor() as cursor:
-        cursor.execute(_WANTED + _INSERT_MISSED, _values(events, endpoint_ids))
+        cursor.execute(_WANTED + _INSERT_MISSED, _values(events, endpoint_ids) | _timing(operation_id, pace))
         return [Replayed(*row) for row in cursor.fetchall()]
 
 
@@ -86,6 +100,10 @@ def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None =
     with connection.cursor() as cursor:
         cursor.execute(_WANTED + _COUNT_MISSED, _values(events, endpoint_ids))
         return tuple(cursor.fetchone())
+
+
+def _timing(operation_id: int, pace: Pace) -> dict[str, Any]:
+    return {"operation": operation_id, "start": float(pace.start_seconds), "step": float(pace.step_seconds)}
 
 
 def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> dict[str, Any]:

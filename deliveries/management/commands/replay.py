@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 from deliveries.management.report import operation_text, preview_text
 from deliveries.management.selection import (
     add_time_and_type_arguments,
+    checked_rate,
     existing_endpoint,
     in_words,
     selected_events,
@@ -28,6 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--tenant", help="Only this tenant's events.")
         parser.add_argument("--missed", action="store_true", help="Only where an endpoint has no delivery yet.")
         parser.add_argument("--note", default="", help="Why; kept with the operation.")
+        parser.add_argument("--rate", type=float, metavar="N", help="N deliveries a second; without it, all at once.")
         parser.add_argument("--dry-run", action="store_true", help="Only say what would happen.")
         parser.add_argument("--json", action="store_true", help="Print a JSON object.")
 
@@ -47,5 +49,6 @@ class Command(BaseCommand):
             selection=in_words(options, "events"),
             endpoint_ids=endpoint_ids,
             missed_only=options["missed"],
+            rate_per_second=checked_rate(options["rate"]),
         )
         self.stdout.write(operation_text(operation, as_json=options["json"]))
