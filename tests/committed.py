@@ -14,6 +14,7 @@ from pytest_django import DjangoDbBlocker
 from deliveries.redis_client import redis_client
 from endpoints.models import RetryPolicy
 from endpoints.policies import SHIPPED
+from tests import factories
 
 OUR_APPS = ("deliveries", "endpoints")
 
@@ -26,16 +27,9 @@ def clear() -> None:
             if model is not RetryPolicy:
                 cursor.execute(f'DELETE FROM "{model._meta.db_table}"')  # noqa: S608 - our own table names
         RetryPolicy.objects.exclude(name__in=[policy.name for policy in SHIPPED]).delete()
-    restore_policies()
-    redis_client().flushdb()
-
-
-def restore_policies() -> None:
-    """Bring back the shipped policies that a flush of the whole database removed."""
     for policy in SHIPPED:
-        values = {name: getattr(policy, name) for name in policy.__dataclass_fields__ if name != "name"}
-        values["schedule_seconds"] = list(policy.schedule_seconds)
-        RetryPolicy.objects.get_or_create(name=policy.name, defaults=values)
+        factories.ensure_policy(policy)
+    redis_client().flushdb()
 
 
 @pytest.fixture

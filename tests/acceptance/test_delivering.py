@@ -4,7 +4,10 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.test import Client
+from django.urls import reverse
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from deliveries import publish, publish_many
@@ -170,6 +173,22 @@ def test_an_event_saved_by_the_orm_arrives_like_a_published_one(subscribe, recei
 
     bodies = {request["body"] for request in receiver.requests(f"/named/{endpoint.description}")}
     assert bodies == {saved.body, created.body}
+
+
+# Nobody collects static files for a test.
+@pytest.mark.filterwarnings("ignore:No directory at:UserWarning")
+def test_an_event_added_in_the_admin_arrives_like_a_published_one(subscribe, receiver, name):
+    endpoint = subscribe()
+    operator = Client()
+    operator.force_login(get_user_model().objects.create_superuser(name))
+
+    form = {"type": "payment.completed", "tenant": name, "data": '{"amount": 12.50}'}
+    answer = operator.post(reverse("admin:deliveries_event_add"), form)
+
+    assert answer.status_code == 302, answer.content.decode()
+    event = Event.objects.get(tenant=name)
+    eventually(lambda: is_delivered(event))
+    assert [request["body"] for request in receiver.requests(f"/named/{endpoint.description}")] == [event.body]
 
 
 def test_what_was_sent_can_be_looked_up(subscribe, receiver, name):
