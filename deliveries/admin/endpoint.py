@@ -1,5 +1,6 @@
 """The page of an endpoint with what `deliveries` knows: how much waits for it, and what it lost."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -7,9 +8,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from deliveries.admin.pace import UNKNOWN, flow_of, pace_table
 from deliveries.models import Resolution
 from deliveries.statuses import Status
 from endpoints.admin.endpoint import EndpointAdmin
+from endpoints.admin.page import Table, Text
 from endpoints.admin.presentation import list_link
 from endpoints.admin.tables import shown_count
 from endpoints.models import Endpoint
@@ -18,16 +21,24 @@ from endpoints.models import Endpoint
 class EndpointWithTrafficAdmin(EndpointAdmin):
     """Two counts, each read from an index and capped, and no deletion of what has a history."""
 
-    readonly_fields: ClassVar[tuple[str, ...]] = (*EndpointAdmin.readonly_fields, "waiting", "lost")
+    readonly_fields: ClassVar[tuple[str, ...]] = (*EndpointAdmin.readonly_fields, "pace_now", "waiting", "lost")
 
     def state_fields(self) -> tuple[str, ...]:
-        return (*super().state_fields(), "waiting", "lost")
+        return (*super().state_fields(), "pace_now", "waiting", "lost")
+
+    def sections(self, request: HttpRequest, row: Endpoint) -> Sequence[Table | Text]:
+        return (pace_table(row), *super().sections(request, row))
 
     def has_delete_permission(self, request: HttpRequest, obj: Endpoint | None = None) -> bool:
         """Only an endpoint that never got anything may be deleted; others are archived."""
         if obj is not None and obj.deliveries.exists():
             return False
         return super().has_delete_permission(request, obj)
+
+    @admin.display(description="pace now")
+    def pace_now(self, endpoint: Any) -> str:
+        flow = flow_of(endpoint)
+        return flow.sentence(endpoint.rate_limit_per_second) if flow else UNKNOWN
 
     @admin.display(description="deliveries waiting")
     def waiting(self, endpoint: Any) -> SafeString:

@@ -26,6 +26,11 @@ class Flow:
     is_slow: bool = False
 
     @property
+    def queue(self) -> str:
+        """The queue its wake-ups go to."""
+        return "deliveries.slow" if self.is_slow else "deliveries"
+
+    @property
     def wait_seconds(self) -> float:
         """How long nothing at all may be sent."""
         return max(self.held_for or 0.0, self.probe_in or 0.0)

@@ -32,6 +32,7 @@ def details(endpoint: Endpoint, now: datetime) -> dict[str, Any]:
         "timeout_seconds": endpoint.timeout_seconds,
         "retry_policy": endpoint.policy.name,
         "ordered": endpoint.ordered,
+        "dead_letter_blocks": endpoint.dead_letter_blocks,
         "header_names": sorted(endpoint.headers),
         "signing_secrets": [
             {"fingerprint": row.fingerprint, "expires_at": row.expires_at and row.expires_at.isoformat()}

@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 count = event.deliveries.count()
                 transaction.set_rollback(options["dry_run"])
         except InvalidEvent as error:
-            raise CommandError(f"{error.field}: {error} ({error.rule})") from error
+            raise CommandError(_named(error)) from error
         except IdempotencyConflict as error:
             raise CommandError(f"id: {error}") from error
         if options["json"]:
@@ -43,6 +43,12 @@ class Command(BaseCommand):
             self.stdout.write(f"It would get {count} deliveries.")
         else:
             self.stdout.write(f"{event.pk} {count} deliveries")
+
+
+def _named(error: InvalidEvent) -> str:
+    """The message, the field and the rule; messages about the data name their path already."""
+    message = str(error)
+    return f"{message if message.startswith(error.field) else f'{error.field}: {message}'} ({error.rule})"
 
 
 def _data(text: str | None, path: str | None) -> Any:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
+from deliveries.management.traffic import traffic
 from endpoints import availability
 from endpoints.errors import TransitionRefused
 from endpoints.management.actor import command_actor
@@ -52,7 +53,8 @@ class Command(BaseCommand):
         elif action == "list":
             self._list(options)
         else:
-            fields = details(_get(options["id"]), timezone.now())
+            endpoint = _get(options["id"])
+            fields = details(endpoint, timezone.now()) | traffic(endpoint)
             self._print(fields, paragraph(fields), options["json"])
 
     def _create(self, options: dict[str, Any]) -> None:
