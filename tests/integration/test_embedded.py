@@ -67,7 +67,8 @@ class User:
         if self.process.poll() is None:
             self.die()
         for pipe in (self.process.stdin, self.process.stdout):
-            pipe.close()
+            if pipe is not None:
+                pipe.close()
 
 
 @contextmanager

@@ -47,11 +47,13 @@ class Stack:
         self.process = subprocess.Popen(
             [sys.executable, "-c", SUPERVISE, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
+        assert self.process.stdout is not None
+        self.output = self.process.stdout
         self.lines: list[str] = []
 
     def await_line(self, *words: str) -> str:
         """Read on until a line has all `words`."""
-        for line in self.process.stdout:
+        for line in self.output:
             self.lines.append(line)
             if all(word in line for word in words):
                 return line
@@ -60,7 +62,7 @@ class Stack:
     def end(self, number: signal.Signals) -> int:
         """Send a signal, read the rest, and return the exit status."""
         self.process.send_signal(number)
-        self.lines += self.process.stdout
+        self.lines += self.output
         return self.process.wait(PATIENCE_SECONDS)
 
 
@@ -76,7 +78,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Stack]]:
     for stack in stacks:
         stack.process.kill()
         stack.process.wait(PATIENCE_SECONDS)
-        stack.process.stdout.close()
+        stack.output.close()
     ChildRecord(tmp_path).end_leftovers()
 
 
