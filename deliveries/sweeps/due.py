@@ -1,6 +1,7 @@
 """Ring for endpoints whose deliveries are due: whatever the broker lost, the next attempt happens."""
 
 import logging
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +9,7 @@ from django.db import connection
 from redis import RedisError
 
 from deliveries import dispatch, pacing
-from deliveries.attended import attended
+from deliveries.attended import attended, excuse
 from deliveries.transitions.claim_in_order import seconds_until_head_due
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def sweep() -> DueSwept:
     rung = dispatch.wake(overdue) if overdue else 0
     if unattended:
         logger.warning(
-            "found work nobody rang for: %d endpoints, oldest due %.0f s ago; the broker may have lost messages",
+            "found work nobody rang for: %d endpoints, oldest due %.0f s ago; messages were lost or workers are behind",
             len(unattended),
             max(overdue[id] for id in unattended),
         )
@@ -63,14 +64,24 @@ def sweep() -> DueSwept:
 
 
 def _overdue() -> dict[int, float]:
-    """Endpoints that may be sent to and have due work, with the seconds since it became due."""
+    """Endpoints that may be sent to and have due work, with the seconds since the first of it became due."""
     with connection.cursor() as cursor:
         cursor.execute(DUE_ENDPOINTS)
         rows = cursor.fetchall()
-    # An ordered endpoint is due by the head of its sequence only, which may be waiting while what is behind it is due.
-    overdue = {id: late for id, late, ordered in rows if not ordered or seconds_until_head_due(id) == 0}
-    try:
-        held = pacing.waits(overdue)
-    except RedisError:
-        held = {}
+    overdue = {id: late for id, late, _ordered in rows}
+    held = _held([id for id, _late, ordered in rows if ordered], overdue)
     return {id: late for id, late in overdue.items() if id not in held}
+
+
+def _held(ordered: Sequence[int], endpoint_ids: Collection[int]) -> dict[int, float]:
+    """Endpoints to which nothing may be sent yet, and the seconds that lasts."""
+    # An ordered endpoint is due by the head of its sequence only, which may be waiting while what is behind it is due.
+    heads = {id: seconds_until_head_due(id) for id in ordered}
+    held = {id: seconds or 0.0 for id, seconds in heads.items() if seconds != 0}
+    try:
+        held |= pacing.waits(endpoint_ids)
+        # Their work grows overdue meanwhile, and the alarm after it would be a false one.
+        excuse({id: seconds + OVERDUE_SECONDS for id, seconds in held.items()})
+    except RedisError as error:
+        logger.warning("pacing cannot be asked: %s", error)
+    return held
