@@ -139,7 +139,11 @@ def test_a_refused_event_leaves_the_transaction_usable(subscribe, name):
     subscribe()
 
     with transaction.atomic():
-        for type, data in (("payment..completed", {}), ("payment.completed", {"x": float("nan")}), ("a", ["x" * 300_000])):
+        for type, data in (
+            ("payment..completed", {}),
+            ("payment.completed", {"x": float("nan")}),
+            ("a", ["x" * 300_000]),
+        ):
             with pytest.raises(ValueError):
                 publish(type, data, tenant=name)
         event = publish("payment.completed", {}, tenant=name)

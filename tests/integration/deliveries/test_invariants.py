@@ -20,7 +20,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 NOW = timezone.now()
 
 # The states of a delivery as columns; each illegal row below is one of these with one column too many or too few.
-PENDING = {"status": "pending", "next_attempt_at": NOW, "lease_token": None, "lease_expires_at": None, "finished_at": None}
+PENDING = {
+    "status": "pending",
+    "next_attempt_at": NOW,
+    "lease_token": None,
+    "lease_expires_at": None,
+    "finished_at": None,
+}
 SENDING = PENDING | {
     "status": "sending",
     "next_attempt_at": None,
