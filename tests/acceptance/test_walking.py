@@ -25,7 +25,7 @@ def wait_for_attempt(delivery: Delivery, number: int) -> None:
 
 
 def skip_the_wait(delivery: Delivery) -> timedelta:
-    """Make a waiting delivery due, let its endpoint's circuit forget, and ring; returns how long it would have waited."""
+    """Make a waiting delivery due, close its endpoint's circuit, ring; returns how long it would have waited."""
     wait = delivery.next_attempt_at - timezone.now()
     Delivery.objects.filter(pk=delivery.pk, status="pending").update(next_attempt_at=timezone.now())
     pacing.resume(delivery.endpoint_id, "the test moves time", afresh=True)

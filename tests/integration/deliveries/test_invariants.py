@@ -147,7 +147,7 @@ def test_a_second_row_of_the_kind_is_refused_by_its_name(constraint, legal):
 
 
 def test_an_unknown_status_is_refused_by_more_than_one_rule():
-    with pytest.raises(IntegrityError, match="delivery_(status_is_known|finished_if_and_only_if_final)"):
+    with pytest.raises(IntegrityError, match=r"delivery_(status_is_known|finished_if_and_only_if_final)"):
         delivery().update(**DELIVERED | {"status": "lost"})
 
 
