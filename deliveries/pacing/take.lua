@@ -54,14 +54,18 @@ end
 -- The generic cell rate algorithm (ITU-T I.371), n cells at once: `full_at` is when the bucket would be full again.
 local interval = 1000 / rate
 local burst = math.max(1, math.ceil(rate * burst_s))
-full_at = math.max(full_at, now)
-local granted = math.max(0, math.min(wanted, math.floor((now - full_at) / interval + burst + 0.000001)))
-if granted > 0 then
-    full_at = full_at + granted * interval
-    redis.call('HSET', flow, 'full_at', string.format('%.3f', full_at))
+-- Nobody owes more than a bucket, whatever a slower limit or a clock that went back left behind.
+local owed = math.min(math.max(full_at, now), now + burst * interval)
+-- Doubles hold today's milliseconds to a quarter of a microsecond: a token that is this close to whole is whole.
+local HAIR_MS = 0.002
+local granted = math.max(0, math.min(wanted, math.floor((now - owed + HAIR_MS) / interval + burst)))
+if granted > 0 or owed < full_at then
+    full_at = owed + granted * interval
+    redis.call('HSET', flow, 'full_at', string.format('%.6f', full_at))
     redis.call('PEXPIRE', flow, KEEP_MS)
 end
 if granted == wanted then
     return {granted, 0, why, tostring(interval)}
 end
-return {granted, math.max(1, math.ceil(full_at + interval - burst * interval - now)), why, tostring(interval)}
+local wait = math.ceil(math.max(full_at, now) + interval - burst * interval - HAIR_MS - now)
+return {granted, math.max(1, wait), why, tostring(interval)}
