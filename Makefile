@@ -1,8 +1,9 @@
 # Each target works alone on a fresh machine with Python 3.11+: it makes .venv and installs what it needs.
 PYTHON ?= python3
-VENV   := .venv
-PY     := $(VENV)/bin/python
-READY  := $(VENV)/.installed
+# Not to be changed from outside: an unfinished one is removed.
+override VENV := .venv
+PY    := $(VENV)/bin/python
+READY := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help install run demo test lint bench clean

@@ -1,12 +1,22 @@
-"""Which endpoints somebody attends to: a bell rings, a timer is set, or a worker drains it."""
+"""Which endpoints somebody attends to: a bell rings, a timer is set, a worker drains it, or it was held until now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import redis
 
 from deliveries.redis_client import redis_client
 
-_SIGNS = ("bell", "timer", "lease")
+_SIGNS = ("bell", "timer", "lease", "excuse")
+
+
+def excuse(seconds: Mapping[int, float]) -> None:
+    """Count endpoints as attended for so long: what is held grows overdue, and no lost message is to blame."""
+    if not seconds:
+        return
+    pipeline = redis_client().pipeline(transaction=False)
+    for id, duration in seconds.items():
+        pipeline.set(f"holdfast:{{{id}}}:excuse", 1, px=max(1, int(duration * 1000)))
+    pipeline.execute()
 
 
 def attended(endpoint_ids: Sequence[int]) -> set[int]:

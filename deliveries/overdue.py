@@ -1,5 +1,7 @@
 """Endpoints that may be sent to now and have due work, found by one probe of the due index each."""
 
+import logging
+from dataclasses import dataclass
 from typing import Final
 
 from django.db import connection
@@ -7,6 +9,8 @@ from redis import RedisError
 
 from deliveries import pacing
 from deliveries.transitions.claim_in_order import seconds_until_head_due
+
+logger = logging.getLogger(__name__)
 
 # However many rows an endpoint has: each step jumps to the first entry of the next endpoint, which is also that
 # endpoint's earliest.
@@ -29,18 +33,28 @@ ORDER BY first.next_attempt_at
 """
 
 
-def overdue_endpoints() -> dict[int, float]:
-    """Endpoint id -> seconds since its oldest due delivery became due, longest first.
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Endpoints with due work, by id.
 
-    Left out: endpoints that hold their deliveries, that pacing holds (an open circuit, a Retry-After), and ordered ones
-    whose head is not due. While Redis is away nothing counts as held.
+    `late`: seconds since the oldest due delivery of those that may be sent to now, longest first. `held`: seconds for
+    which nothing may be sent to the others (an open circuit, a Retry-After, an ordered one's head that waits).
     """
+
+    late: dict[int, float]
+    held: dict[int, float]
+
+
+def overdue_endpoints() -> Overdue:
+    """Look at the active endpoints; while Redis is away no circuit and no Retry-After counts."""
     with connection.cursor() as cursor:
         cursor.execute(DUE_ENDPOINTS)
         rows = cursor.fetchall()
-    overdue = {id: late for id, late, ordered in rows if not ordered or seconds_until_head_due(id) == 0}
+    # An ordered endpoint is due by the head of its sequence only, which may be waiting while what is behind it is due.
+    heads = {id: seconds_until_head_due(id) for id, _late, ordered in rows if ordered}
+    held = {id: seconds or 0.0 for id, seconds in heads.items() if seconds != 0}
     try:
-        held = pacing.waits(overdue)
-    except RedisError:
-        held = {}
-    return {id: late for id, late in overdue.items() if id not in held}
+        held |= pacing.waits([id for id, _late, _ordered in rows])
+    except RedisError as error:
+        logger.warning("pacing cannot be asked: %s", error)
+    return Overdue({id: late for id, late, _ordered in rows if id not in held}, held)

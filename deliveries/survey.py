@@ -88,7 +88,7 @@ def _try(read: Callable[[], None], *faults: type[Exception]) -> bool:
 
 
 def _read_rows(found: Survey) -> None:
-    overdue = overdue_endpoints()
+    overdue = overdue_endpoints().late
     found.endpoints_with_due_work = len(overdue)
     found.oldest_due_seconds = max(overdue.values(), default=None)
     unattended = set(overdue) - attended(list(overdue))

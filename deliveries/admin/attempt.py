@@ -12,7 +12,7 @@ from deliveries.admin.attempts import target, took
 from deliveries.admin.filters import DeliveryFilter, OutcomeFilter
 from deliveries.models import Attempt
 from endpoints.admin.page import PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, link, link_to, may, moment
+from endpoints.admin.presentation import EMPTY, badge, link, link_to, may, moment
 from endpoints.admin.tables import LogAdmin, row_number
 
 
@@ -24,7 +24,7 @@ class AttemptAdmin(PageAdmin, LogAdmin):
         "outcome_shown",
         "status",
         "took",
-        "where",
+        "where_shortly",
         "reason",
     )
     list_filter = (OutcomeFilter, DeliveryFilter)
@@ -32,24 +32,18 @@ class AttemptAdmin(PageAdmin, LogAdmin):
     search_fields = ("delivery",)
     search_help_text = "The number of a delivery, or the id of an event."
     fields = (
-        ("delivery_link", "number", "endpoint_link"),
-        ("started", "took"),
-        ("outcome_shown", "status", "retry_after"),
-        "where",
-        "reason",
-    )
-    readonly_fields = (
         "delivery_link",
-        "number",
         "endpoint_link",
-        "started",
-        "took",
+        "number",
         "outcome_shown",
         "status",
+        "reason",
         "retry_after",
         "where",
-        "reason",
+        "started",
+        "took",
     )
+    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         return super().get_queryset(request).defer("snippet")
@@ -64,7 +58,7 @@ class AttemptAdmin(PageAdmin, LogAdmin):
         return (Text("The beginning of the answer", row.snippet or "(no answer was kept)"),)
 
     @admin.display(description="started")
-    def started(self, attempt: Attempt) -> str:
+    def started(self, attempt: Attempt) -> SafeString | str:
         return moment(attempt.started_at)
 
     @admin.display(description="delivery")
@@ -86,6 +80,10 @@ class AttemptAdmin(PageAdmin, LogAdmin):
     @admin.display(description="took")
     def took(self, attempt: Attempt) -> str:
         return took(attempt.duration_ms)
+
+    @admin.display(description="sent to")
+    def where_shortly(self, attempt: Attempt) -> str:
+        return attempt.host or EMPTY
 
     @admin.display(description="sent to")
     def where(self, attempt: Attempt) -> Any:

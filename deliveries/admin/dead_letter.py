@@ -17,7 +17,7 @@ from deliveries.models import DeadLetter, Resolution
 from deliveries.outcomes import Kind
 from endpoints.admin.filters import ChoiceFilter
 from endpoints.admin.page import Button, PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, link, link_to, may, moment, visible_url
+from endpoints.admin.presentation import badge, endpoint_with_state, link, link_to, may, moment, visible_url
 from endpoints.admin.tables import LogAdmin, row_number
 from endpoints.models import Endpoint
 
@@ -56,13 +56,19 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
     search_help_text = "The number of a dead letter or of a delivery, or a whole event id."
     actions = (redrive_selected, discard_selected)
     fields = (
-        ("resolved_as", "resolved", "operation_link"),
+        "resolved_as",
+        "resolved",
+        "operation_link",
+        "failure_class",
         "reason",
-        ("failure_class", "written", "announced"),
-        ("endpoint_link", "endpoint_state"),
-        ("event_type", "event_link", "delivery_link"),
+        "endpoint_link",
+        "event_type",
+        "event_link",
+        "delivery_link",
+        "written",
+        "announced",
     )
-    readonly_fields = tuple(name for line in fields for name in ((line,) if isinstance(line, str) else line))
+    readonly_fields = fields
 
     @property
     def media(self) -> Any:
@@ -105,11 +111,11 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
         return int(letter.pk)
 
     @admin.display(description="written")
-    def written(self, letter: DeadLetter) -> str:
+    def written(self, letter: DeadLetter) -> SafeString | str:
         return moment(letter.created_at)
 
     @admin.display(description="announced")
-    def announced(self, letter: DeadLetter) -> str:
+    def announced(self, letter: DeadLetter) -> SafeString | str:
         return moment(letter.announced_at)
 
     @admin.display(description="resolution")
@@ -117,7 +123,7 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
         return badge(letter.resolution)
 
     @admin.display(description="resolved")
-    def resolved(self, letter: DeadLetter) -> str:
+    def resolved(self, letter: DeadLetter) -> SafeString | str:
         return moment(letter.resolved_at)
 
     @admin.display(description="operation")
@@ -126,11 +132,7 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
 
     @admin.display(description="endpoint")
     def endpoint_link(self, letter: DeadLetter) -> SafeString | str:
-        return link_to(letter.endpoint)
-
-    @admin.display(description="endpoint is now")
-    def endpoint_state(self, letter: DeadLetter) -> SafeString | str:
-        return badge(letter.endpoint.state)
+        return endpoint_with_state(letter.endpoint)
 
     @admin.display(description="event")
     def event_link(self, letter: DeadLetter) -> SafeString:

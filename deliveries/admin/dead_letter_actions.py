@@ -40,7 +40,7 @@ def redrive_selected(
     model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[DeadLetter]
 ) -> HttpResponse | None:
     rows = chosen_rows(model_admin, request, listed)
-    question = replace(REDRIVE, warnings=[*_endpoints(rows), *_warnings(preview_redrive(rows[:COUNT_CAP]))])
+    question = replace(REDRIVE, facts=_endpoints(rows), warnings=_warnings(preview_redrive(rows[:COUNT_CAP])))
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note

@@ -6,6 +6,7 @@ from typing import Any, Final
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from deliveries.admin import operations
@@ -16,8 +17,9 @@ from deliveries.replay import replay as replay_deliveries
 from deliveries.statuses import SENTENCES, Status
 from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
 from endpoints.admin.page import Button, PageAdmin, Table, Text
-from endpoints.admin.presentation import EMPTY, badge, link, link_to, may, moment
+from endpoints.admin.presentation import EMPTY, badge, endpoint_with_state, link, link_to, may, moment
 from endpoints.admin.tables import LogAdmin, row_number
+from endpoints.models import State
 
 REPLAY: Final = Question(
     "replay",
@@ -64,13 +66,18 @@ class DeliveryAdmin(PageAdmin, LogAdmin):
     search_help_text = "The number of a delivery, or a whole event id."
     actions = (replay,)
     fields = (
-        ("status_shown", "sentence"),
-        ("event_link", "endpoint_link"),
-        ("tries", "outcome"),
-        ("next_attempt", "deadline"),
-        ("lease", "finished", "created"),
+        "explained",
+        "event_link",
+        "endpoint_link",
+        "tries",
+        "outcome",
+        "next_attempt",
+        "lease",
+        "finished",
+        "deadline",
+        "created",
     )
-    readonly_fields = tuple(name for line in fields for name in line)
+    readonly_fields = fields
 
     @property
     def media(self) -> Any:
@@ -108,15 +115,15 @@ class DeliveryAdmin(PageAdmin, LogAdmin):
 
     @admin.display(description="endpoint")
     def endpoint_link(self, delivery: Delivery) -> SafeString | str:
-        return link_to(delivery.endpoint)
+        return endpoint_with_state(delivery.endpoint)
 
     @admin.display(description="status")
     def status_shown(self, delivery: Delivery) -> SafeString | str:
         return badge(delivery.status)
 
-    @admin.display(description="what that means")
-    def sentence(self, delivery: Delivery) -> str:
-        return SENTENCES[Status(delivery.status)]
+    @admin.display(description="status")
+    def explained(self, delivery: Delivery) -> SafeString | str:
+        return format_html("{} {}", badge(delivery.status), SENTENCES[Status(delivery.status)])
 
     @admin.display(description="attempts")
     def tries(self, delivery: Delivery) -> str:
@@ -130,28 +137,30 @@ class DeliveryAdmin(PageAdmin, LogAdmin):
         return badge(delivery.last_outcome)
 
     @admin.display(description="next attempt, or end")
-    def moves(self, delivery: Delivery) -> str:
+    def moves(self, delivery: Delivery) -> SafeString | str:
         return moment(delivery.next_attempt_at or delivery.finished_at)
 
     @admin.display(description="next attempt")
-    def next_attempt(self, delivery: Delivery) -> str:
-        held = "" if delivery.endpoint.state == "active" else f" (held: the endpoint is {delivery.endpoint.state})"
-        return f"{moment(delivery.next_attempt_at)}{held}" if delivery.next_attempt_at else EMPTY
+    def next_attempt(self, delivery: Delivery) -> SafeString | str:
+        held = "" if delivery.endpoint.state == State.ACTIVE else f"(held: the endpoint is {delivery.endpoint.state})"
+        return format_html("{} {}", moment(delivery.next_attempt_at), held) if delivery.next_attempt_at else EMPTY
 
     @admin.display(description="no attempt after")
-    def deadline(self, delivery: Delivery) -> str:
+    def deadline(self, delivery: Delivery) -> SafeString | str:
         return moment(delivery.deadline_at)
 
     @admin.display(description="lease")
-    def lease(self, delivery: Delivery) -> str:
-        return f"{delivery.lease_token}, until {moment(delivery.lease_expires_at)}" if delivery.lease_token else EMPTY
+    def lease(self, delivery: Delivery) -> SafeString | str:
+        if delivery.lease_token is None:
+            return EMPTY
+        return format_html("{}, until {}", delivery.lease_token, moment(delivery.lease_expires_at))
 
     @admin.display(description="finished")
-    def finished(self, delivery: Delivery) -> str:
+    def finished(self, delivery: Delivery) -> SafeString | str:
         return moment(delivery.finished_at)
 
     @admin.display(description="recorded")
-    def created(self, delivery: Delivery) -> str:
+    def created(self, delivery: Delivery) -> SafeString | str:
         return moment(delivery.created_at)
 
 

@@ -70,7 +70,7 @@ class EventAdmin(PageAdmin, BigTableAdmin):
     def get_fields(self, request: HttpRequest, obj: Event | None = None) -> tuple[Any, ...]:
         if obj is None:
             return ("type", "tenant", "data")
-        return ("event_id", "type", "tenant_shown", ("occurred", "recorded"), "sequence")
+        return ("event_id", "type", "tenant_shown", "occurred", "recorded", "sequence")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Event | None = None) -> tuple[str, ...]:
         return () if obj is None else ("event_id", "type", "tenant_shown", "occurred", "recorded", "sequence")
@@ -105,11 +105,11 @@ class EventAdmin(PageAdmin, BigTableAdmin):
         return event.tenant
 
     @admin.display(description="occurred")
-    def occurred(self, event: Event) -> str:
+    def occurred(self, event: Event) -> SafeString | str:
         return moment(event.occurred_at)
 
     @admin.display(description="recorded")
-    def recorded(self, event: Event) -> str:
+    def recorded(self, event: Event) -> SafeString | str:
         return moment(event.created_at)
 
 

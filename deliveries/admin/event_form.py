@@ -42,6 +42,7 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
         draft = Event(type=self.instance.type, tenant=self.instance.tenant)
         draft.data = self.instance.data = self.cleaned_data["data"]
         try:
+            draft.ensure_publishable()
             draft.render(_LONGEST_SEQUENCE)
         except InvalidEvent as error:
             self.add_error(error.field if error.field in self.fields else "data", str(error))

@@ -17,6 +17,7 @@ from deliveries.models import DeadLetter, Delivery
 from deliveries.outcomes import Kind
 from deliveries.statuses import Status
 from endpoints.admin.filters import ChoiceFilter, RowFilter, TypedFilter
+from endpoints.admin.tables import row_number
 from endpoints.models import Endpoint
 
 _PICKER = AutocompleteSelect(Delivery._meta.get_field("endpoint"), admin.site, attrs={"style": "width: 100%"})
@@ -37,7 +38,10 @@ class EndpointFilter(RowFilter):
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         for choice in super().choices(changelist):
-            yield {**choice, "form": EndpointPick(initial={"endpoint": choice["value"]}, auto_id="filter_%s")}
+            yield {
+                **choice,
+                "form": EndpointPick(initial={"endpoint": row_number(choice["value"])}, auto_id="filter_%s"),
+            }
 
 
 class StatusFilter(ChoiceFilter):

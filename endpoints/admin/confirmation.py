@@ -19,7 +19,7 @@ NOTE_LENGTH: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the page says. `warnings` stand above the note, a line each."""
+    """What the page says. `facts` and `warnings` stand above the note, a line each."""
 
     action: str
     title: str
@@ -28,6 +28,7 @@ class Question:
     note_label: str = "Note"
     note_required: bool = False
     dangerous: bool = False
+    facts: Sequence[str] = field(default=())
     warnings: Sequence[str] = field(default=())
 
 

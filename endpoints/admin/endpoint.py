@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from endpoints.admin import state_actions
@@ -36,13 +37,13 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
     """What `endpoints` knows of an endpoint. An app that sends to them may register a subclass that knows more."""
 
     form = EndpointForm
-    list_display = ("row", "host", "tenant_shown", "state_shown", "since", "subscriptions", "pace", "about")
-    list_display_links = ("row", "host")
+    list_display = ("row", "who", "tenant_shown", "state_shown", "since", "subscriptions", "pace")
+    list_display_links = ("row", "who")
     list_filter = (StateFilter, TenantFilter)
     search_fields = ("pk", "description", "url")
     search_help_text = "A number, or a part of the description or the URL."
     actions = (state_actions.pause, state_actions.enable, state_actions.disable, state_actions.archive)
-    readonly_fields: ClassVar[tuple[str, ...]] = ("state_shown", "header_names", "created")
+    readonly_fields: ClassVar[tuple[str, ...]] = ("state_explained", "header_names", "created")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("retry_policy")
@@ -61,7 +62,16 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
             ),
             (
                 "Pace and retries",
-                {"fields": ("rate_limit_per_second", "max_concurrency", "timeout_seconds", "ordered", "retry_policy")},
+                {
+                    "fields": (
+                        "rate_limit_per_second",
+                        "max_concurrency",
+                        "timeout_seconds",
+                        "ordered",
+                        "dead_letter_blocks",
+                        "retry_policy",
+                    )
+                },
             ),
             ("Request", {"fields": (*names, *typed, "ca_certificate")}),
         ]
@@ -74,7 +84,7 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
 
     def state_fields(self) -> tuple[str, ...]:
         """The fields about where the endpoint stands."""
-        return ("state_shown", "created")
+        return ("state_explained", "created")
 
     def sections(self, request: HttpRequest, row: Endpoint) -> Sequence[Table | Text]:
         return (secrets_table(row, timezone.now()), _ledger(row))
@@ -107,8 +117,8 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
         return int(endpoint.pk)
 
     @admin.display(description="host")
-    def host(self, endpoint: Endpoint) -> str:
-        return endpoint.host
+    def who(self, endpoint: Endpoint) -> SafeString:
+        return format_html('{}<br><span class="quiet">{}</span>', endpoint.host, endpoint.description)
 
     @admin.display(description="tenant")
     def tenant_shown(self, endpoint: Endpoint) -> str:
@@ -118,12 +128,20 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
     def state_shown(self, endpoint: Endpoint) -> SafeString | str:
         return badge(endpoint.state)
 
+    @admin.display(description="state")
+    def state_explained(self, endpoint: Endpoint) -> SafeString:
+        """The state with its time, author and reason."""
+        by = f" by {endpoint.state_changed_by}" if endpoint.state_changed_by else ""
+        reason = f": {endpoint.state_reason}" if endpoint.state_reason else ""
+        since = moment(endpoint.state_changed_at)
+        return format_html("{} since {}{}{}", badge(endpoint.state), since, by, reason)
+
     @admin.display(description="since")
-    def since(self, endpoint: Endpoint) -> str:
+    def since(self, endpoint: Endpoint) -> SafeString | str:
         return moment(endpoint.state_changed_at)
 
     @admin.display(description="created")
-    def created(self, endpoint: Endpoint) -> str:
+    def created(self, endpoint: Endpoint) -> SafeString | str:
         return moment(endpoint.created_at)
 
     @admin.display(description="events")
@@ -137,13 +155,9 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
         rate = endpoint.rate_limit_per_second
         return f"{rate:g}/s, {at_once}" if rate is not None else at_once
 
-    @admin.display(description="description")
-    def about(self, endpoint: Endpoint) -> str:
-        return endpoint.description
-
-    @admin.display(description="stored headers", empty_value="none")
+    @admin.display(description="stored headers")
     def header_names(self, endpoint: Endpoint) -> str:
-        return ", ".join(sorted(endpoint.headers))
+        return ", ".join(sorted(endpoint.headers)) or "none"
 
     @admin.display(description="URL")
     def url_shown(self, endpoint: Endpoint) -> str:

@@ -4,6 +4,7 @@ import json
 from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 
 from endpoints.models import Endpoint
 
@@ -25,6 +26,7 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Endpoint
         fields = "__all__"  # noqa: DJ007 (what is editable is declared on the model)
+        labels: ClassVar = {"url": "URL", "ca_certificate": "CA certificate", "timeout_seconds": "Timeout, seconds"}
         widgets: ClassVar = {
             "url": forms.TextInput(attrs={"size": 90}),
             "description": forms.TextInput(attrs={"size": 90}),
@@ -35,6 +37,10 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.pop("headers", None)
+        policy = getattr(self.fields.get("retry_policy"), "widget", None)
+        if isinstance(policy, RelatedFieldWidgetWrapper):
+            # A policy belongs to many endpoints: it is changed on its own page, not from here.
+            policy.can_add_related = policy.can_change_related = policy.can_delete_related = False
 
     def clean_headers(self) -> dict[str, Any]:
         """The stored headers with the typed changes in them; names are compared as HTTP does, without case."""

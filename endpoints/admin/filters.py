@@ -17,7 +17,7 @@ class ChoiceFilter(admin.SimpleListFilter):
     values: ClassVar[tuple[str, ...]]
 
     def lookups(self, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]") -> list[tuple[str, str]]:
-        return [(value, value.replace("_", " ")) for value in self.values]
+        return [(value, value) for value in self.values]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()

@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from endpoints.models import Endpoint, State
+
 EMPTY: Final = "-"
 
 # What colour a state is shown in; anything else stays plain.
@@ -29,9 +31,13 @@ _TONES: Final = {
 }
 
 
-def moment(at: datetime | None) -> str:
-    """To the second, in the server's time zone, named: at night nobody should have to guess."""
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}" if at else EMPTY
+def moment(at: datetime | None) -> SafeString | str:
+    """To the second, with the server's time zone: at night nobody should have to guess. Lists hide the zone."""
+    if at is None:
+        return EMPTY
+    here = timezone.localtime(at)
+    shown, zone = f"{here:%Y-%m-%d %H:%M:%S}", f"{here:%Z}"
+    return format_html('<time datetime="{}" title="{}">{} <span>{}</span></time>', here.isoformat(), zone, shown, zone)
 
 
 def badge(state: str) -> SafeString | str:
@@ -47,6 +53,12 @@ def link_to(row: Model | None, text: object = None) -> SafeString | str:
 def link(app: str, model: str, pk: int | str, text: object) -> SafeString:
     """The same for a row that is not loaded."""
     return format_html('<a href="{}">{}</a>', reverse(f"admin:{app}_{model}_change", args=[quote(pk)]), text)
+
+
+def endpoint_with_state(endpoint: Endpoint) -> SafeString:
+    """A link to an endpoint, with its state unless that is the usual one."""
+    state = "" if endpoint.state == State.ACTIVE else badge(endpoint.state)
+    return format_html("{} {}", link_to(endpoint), state)
 
 
 def list_link(app: str, model: str, query: str, text: object) -> SafeString:

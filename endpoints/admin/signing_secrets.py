@@ -10,6 +10,8 @@ from typing import Any, Final
 from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from endpoints.admin.page import Table
 from endpoints.admin.presentation import moment
@@ -74,7 +76,7 @@ def _allowed(request: HttpRequest) -> dict[str, Any]:
     return dict(request.session.get(_SESSION_KEY, {}))
 
 
-def _signs(secret: SigningSecret, now: datetime) -> str:
+def _signs(secret: SigningSecret, now: datetime) -> SafeString | str:
     if secret.expires_at is None:
         return "yes"
-    return f"until {moment(secret.expires_at)}" if secret.expires_at > now else f"no, since {moment(secret.expires_at)}"
+    return format_html("{} {}", "until" if secret.expires_at > now else "no, since", moment(secret.expires_at))

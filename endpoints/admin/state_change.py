@@ -35,7 +35,7 @@ class StateChangeAdmin(LogAdmin):
         return Q(pk__in=[]) if number is None else Q(endpoint=number)
 
     @admin.display(description="when")
-    def when(self, change: StateChange) -> str:
+    def when(self, change: StateChange) -> SafeString | str:
         return moment(change.at)
 
     @admin.display(description="endpoint")

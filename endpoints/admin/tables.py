@@ -15,6 +15,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
+from endpoints.admin.presentation import EMPTY
+
 COUNT_CAP: Final = 10_000
 """Rows a list counts and pages through at most; beyond that a filter helps more than page 201."""
 
@@ -112,8 +114,18 @@ class BigTableAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
 
+def _says_something(model_admin: admin.ModelAdmin, row: models.Model, name: str) -> bool:  # type: ignore[type-arg]
+    show = getattr(model_admin, name, None)
+    return (show(row) if show else getattr(row, name)) not in (None, "", EMPTY)
+
+
 class LogAdmin(BigTableAdmin):
     """Rows that the pipeline writes: looked at here, never added, changed or deleted."""
+
+    def get_fields(self, request: HttpRequest, obj: models.Model | None = None) -> Any:
+        """The fields that say something about this row."""
+        shown = super().get_fields(request, obj)
+        return [name for name in shown if _says_something(self, obj, str(name))] if obj else shown
 
     def has_add_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         return False

@@ -56,7 +56,7 @@ class TestPublish:
         ("arguments", "message"),
         [
             (("payment completed", "--data", "{}"), r"^type: .*\(malformed\)"),
-            (("a.b", "--data", '{"a": NaN}'), r"^data\.a: "),
+            (("a.b", "--data", '{"a": NaN}'), r"^data\.a: JSON"),
             (("a.b", "--data", "{"), "^data: not JSON"),
             (("a.b", "--data", "5"), "^data: "),
             (("a.b", "--data", "{}", "--id", "a b"), "^id: "),

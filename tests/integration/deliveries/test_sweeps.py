@@ -74,6 +74,30 @@ def test_work_that_somebody_attends_to_raises_no_alarm(sign):
     assert due.sweep().unattended == 0
 
 
+def test_a_held_endpoint_is_not_rung_and_its_overdue_work_raises_no_alarm_when_the_hold_ends():
+    endpoint = make_endpoint()
+    due_delivery(endpoint, overdue=timedelta(minutes=1))
+    pacing.report({endpoint.pk: pacing.Tally(hold_seconds=300.0)})
+
+    assert due.sweep().rung == 0
+    pacing.resume(endpoint.pk, "test", afresh=True)
+    swept = due.sweep()
+
+    assert (swept.rung, swept.unattended) == (1, 0)
+
+
+def test_an_ordered_endpoint_is_not_rung_while_the_head_of_its_sequence_waits():
+    endpoint = make_endpoint(ordered=True)
+    head = due_delivery(endpoint, overdue=timedelta(hours=-1))
+    due_delivery(endpoint)
+
+    assert due.sweep().rung == 0
+    backdate(head, next_attempt_at=timedelta(minutes=2))
+    swept = due.sweep()
+
+    assert (swept.rung, swept.unattended) == (1, 0)
+
+
 def test_a_redis_that_is_away_raises_no_alarm_and_no_error(monkeypatch):
     due_delivery(make_endpoint(), overdue=timedelta(minutes=1))
     unreachable = redis.Redis(host="127.0.0.1", port=1)
