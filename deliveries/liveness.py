@@ -24,8 +24,8 @@ class Picture:
     """The figures a verdict needs. Ages are seconds; None where there is nothing of the kind.
 
     Due work counts only for endpoints to which something may be sent now: what waits for a circuit's probe, a
-    Retry-After or a paused endpoint is not stuck. Nor is a backlog that a limit lets out slowly: `unattended` is the due
-    work for which no wake-up waits, no timer is set and no worker drains; `recorded` is the last result of any endpoint.
+    Retry-After or a paused endpoint is not stuck. Nor is a backlog that a limit lets out slowly: `unattended` is the
+    due work for which no wake-up waits, no timer is set and no worker drains; `recorded` is the last result of any.
     """
 
     database: bool = True

@@ -78,9 +78,7 @@ def prune(
             return pruned
 
 
-def _rest(
-    started: float, ends_at: float | None, clock: Callable[[], float], pause: Callable[[float], None]
-) -> bool:
+def _rest(started: float, ends_at: float | None, clock: Callable[[], float], pause: Callable[[float], None]) -> bool:
     """Leave the database to others for as long as the batch took; False when the budget is spent."""
     now = clock()
     if ends_at is not None and now >= ends_at:

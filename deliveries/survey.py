@@ -1,4 +1,4 @@
-"""A survey of the whole pipeline: the figures, and the verdict on them. For people, probes and the admin's first page."""
+"""A survey of the whole pipeline: the figures, and the verdict on them. For people and probes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db import connection
 
-# An event goes with its deliveries, attempts and resolved dead letters, and only when all of them may go: nothing on its
-# way, no dead letter that is open or was resolved a short while ago. The age index serves both the order and the resume.
+# An event goes with its deliveries, attempts and resolved dead letters, and only when all of them may go: nothing on
+# its way, no dead letter that is open or was resolved a short while ago. The age index serves the order and the resume.
 _CHOOSE_EVENTS = """
 SELECT id, created_at FROM deliveries_event event
 WHERE created_at < %(before)s AND (created_at, id) > (%(after_time)s, %(after_id)s)
@@ -65,9 +65,7 @@ class Deleted:
 def delete_events(before: datetime, letters_before: datetime, after: Place, rows: int) -> Deleted:
     """Judge the next `rows` events older than `before` and delete those that may go. Call it in a transaction."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            _CHOOSE_EVENTS, {"before": before, "after_time": after.time, "after_id": after.id, "rows": rows}
-        )
+        cursor.execute(_CHOOSE_EVENTS, {"before": before, "after_time": after.time, "after_id": after.id, "rows": rows})
         chosen = cursor.fetchall()
         if not chosen:
             return Deleted(0, None)

@@ -29,6 +29,7 @@ class Command(BaseCommand):
 
 
 def _lines(found: Survey) -> list[str]:
+    last = ", ".join(f"{duty} {_age(age)} ago" for duty, age in sorted(found.seconds_since.items()))
     lines = ["Healthy: work moves." if found.is_healthy else "NOT healthy:"]
     lines += [f"  {problem}" for problem in found.problems]
     lines += [
@@ -38,7 +39,7 @@ def _lines(found: Survey) -> list[str]:
         f"Dead letters {found.open_dead_letters:,} open, oldest {_age(found.oldest_open_dead_letter_seconds)}",
         f"Endpoints    {_pairs(found.endpoints)}",
         f"Queues       {_pairs(found.queue_depths)}",
-        f"Last         {', '.join(f'{duty} {_age(age)} ago' for duty, age in sorted(found.seconds_since.items())) or '-'}",
+        f"Last         {last or '-'}",
         f"Workers      {len(found.workers)}",
     ]
     return lines + [
