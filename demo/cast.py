@@ -1,4 +1,4 @@
-"""The seven endpoints of the demo, and the retry policy they share (pure)."""
+"""The seven endpoints of the demo, and their retry policies (pure)."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,30 +7,29 @@ EVENTS: Final = 200
 
 TENANT: Final = "demo"
 
-POLICY: Final[dict[str, Any]] = {
-    "name": "demo",
-    "kind": "exponential",
-    "base_seconds": 1,
-    "cap_seconds": 2,
-    "max_attempts": 4,
-    "deadline_seconds": 120,
-}
+POLICY: Final[dict[str, Any]] = {"kind": "exponential", "base_seconds": 1, "cap_seconds": 2, "max_attempts": 4}
 """Seconds where a real policy has minutes and hours: the `default` one goes on for three days."""
+
+PATIENT, SHORT = "demo", "demo, short"
+
+DEADLINES_SECONDS: Final = {PATIENT: 90, SHORT: 14}
+"""The retry policies by name. The short one is for the two endpoints that never recover: a deadline ends their wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One endpoint: `path` is what the receiver does (`demo.receiver.behaviours`), its last segment the part's name.
 
-    `concurrency` is high where answers take long or come in rounds, so that the demo ends soon.
+    A path under `/named/` begins with the behaviour `at_first`, until the story changes it.
     """
 
     name: str
     path: str
     answers: str
     expectation: str
-    concurrency: int = 8
+    at_first: str = ""
     timeout_seconds: int = 5
+    policy: str = PATIENT
 
     @property
     def description(self) -> str:
@@ -43,16 +42,38 @@ SLOW = Part(
     "slow",
     "/slow/3/slow",
     "200, but after 3 s",
-    "its timeout is 1 s: every attempt times out, then a dead letter",
-    concurrency=100,
+    "timeouts open its circuit: a probe now and then, dead letters at the deadline",
     timeout_seconds=1,
+    policy=SHORT,
 )
-FLAKY = Part("flaky", "/flaky/2/flaky", "500 twice, then 200", "delivered at the third attempt")
-BROKEN = Part("broken", "/status/500/broken", "500, always", "four attempts with backoff, then a dead letter")
-PICKY = Part("picky", "/named/picky", "422", "refused for good: a dead letter at once, until the receiver is mended")
+FLAKY = Part(
+    "flaky",
+    "/named/flaky",
+    "500 for a while, then 200",
+    "failures open its circuit; a probe finds it well; a ramp, then all are delivered",
+    at_first="status/500",
+)
+BROKEN = Part(
+    "broken",
+    "/status/500/broken",
+    "500, always",
+    "its circuit opens and stays open: dead letters at the deadline",
+    policy=SHORT,
+)
+PICKY = Part(
+    "picky",
+    "/named/picky",
+    "422",
+    "refused for good: a dead letter each, at once, until somebody mends the receiver",
+    at_first="status/422",
+)
 GONE = Part("gone", "/status/410/gone", "410", "disabled at the first answer; the rest is held, not sent")
 THROTTLED = Part(
-    "throttled", "/throttle/1/1/throttled", "429 first, then 200", "slowed down as it asked, then delivered", 50
+    "throttled",
+    "/named/throttled",
+    "429 for a while, then 200",
+    "left alone as long as its Retry-After says, then a ramp, and all are delivered",
+    at_first="throttle/1/1",
 )
 
 CAST: Final = (HEALTHY, SLOW, FLAKY, BROKEN, PICKY, GONE, THROTTLED)

@@ -79,7 +79,7 @@ def move_in(where: Place) -> None:
     connection.settings_dict["NAME"] = DATABASE
     settings.REDIS_URL = settings.BROKER_URL = where.redis_url
     settings.HOLDFAST_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    current_app.conf.broker_url = where.redis_url
+    current_app.conf.update(broker_url=where.redis_url)
     redis_client.cache_clear()
 
 

@@ -66,16 +66,19 @@ def _start(processes: Processes, receiver: ReceiverProcess) -> dict[str, Endpoin
 
 
 def _create_endpoints(receiver: ReceiverProcess) -> dict[str, Endpoint]:
-    policy = RetryPolicy.objects.create(**cast.POLICY)
-    receiver.behave(cast.PICKY.name, "status/422")
+    policies = {
+        name: RetryPolicy.objects.create(name=name, deadline_seconds=seconds, **cast.POLICY)
+        for name, seconds in cast.DEADLINES_SECONDS.items()
+    }
     endpoints = {}
     for part in cast.CAST:
+        if part.at_first:
+            receiver.behave(part.name, part.at_first)
         endpoint = endpoints[part.name] = Endpoint.objects.create(
             tenant=cast.TENANT,
             url=receiver.url(part.path),
             description=part.description,
-            retry_policy=policy,
-            max_concurrency=part.concurrency,
+            retry_policy=policies[part.policy],
             timeout_seconds=part.timeout_seconds,
         )
         receiver.secret(part.name, *endpoint.signing_secrets.values_list("secret", flat=True))

@@ -112,7 +112,9 @@ def give_back(costs_ms: Mapping[int, float]) -> None:
     pipeline = redis_client().pipeline(transaction=False)
     for id, cost_ms in costs_ms.items():
         if cost_ms:
-            pipeline.hincrbyfloat(keys(id, "flow")[0], "full_at", -cost_ms)
+            (flow,) = keys(id, "flow")
+            pipeline.hincrbyfloat(flow, "full_at", -cost_ms)
+            pipeline.expire(flow, rules.KEEP_SECONDS)
     pipeline.execute()
 
 

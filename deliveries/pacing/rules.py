@@ -36,6 +36,9 @@ RAMP_START_SHARE: Final = 1 / 64
 SLOW_DOWN_SECONDS: Final = 2.0
 """How long an endpoint that asked for less without naming a time is left alone."""
 
+KEEP_SECONDS: Final = 86_400
+"""How long the pace of an endpoint is remembered after the last word about it; the scripts say the same."""
+
 
 def burst_size(rate: float) -> int:
     """Requests that a rate of `rate` a second lets out at once."""

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy, State
-from tests import committed
+from tests.acceptance.clearing import clear
 from tests.acceptance.processes import Stack
 
 _numbers = itertools.count(1)
@@ -22,8 +22,11 @@ _running: list[tuple[Stack, DjangoDbBlocker]] = []
 
 
 @pytest.fixture
-def committing(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """What a test writes is committed, and its endpoints are paused afterwards so that they cost the next test nothing."""
+def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What a test writes is committed; its endpoints are paused afterwards, so that they cost the next test nothing.
+
+    Takes the place of pytest-django's fixture of this name, which would empty the tables under the running workers.
+    """
     with django_db_blocker.unblock():
         yield
         Endpoint.objects.filter(state=State.ACTIVE).update(state=State.PAUSED)
@@ -31,10 +34,12 @@ def committing(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Ite
 
 
 @pytest.fixture
-def stack(committing: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory) -> Stack:
+def stack(
+    transactional_db: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Stack:
     """Both workers and beat, running."""
     if not _running:
-        committed.clear()
+        clear()
         _running.append((Stack(tmp_path_factory.mktemp("stack")), django_db_blocker))
     _running[0][0].start()
     return _running[0][0]
@@ -53,7 +58,7 @@ def name() -> str:
 
 
 @pytest.fixture
-def quick(committing: None) -> RetryPolicy:
+def quick(transactional_db: None) -> RetryPolicy:
     """Retries within a second or so."""
     values = {"kind": "exponential", "base_seconds": 1, "cap_seconds": 1, "max_attempts": 10}
     return RetryPolicy.objects.get_or_create(name="quick", defaults=values)[0]
@@ -80,7 +85,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         stack, blocker = _running.pop()
         stack.stop()
         with blocker.unblock():
-            committed.clear()
+            clear()
             connection.close()
 
 

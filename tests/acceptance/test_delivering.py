@@ -139,7 +139,11 @@ def test_a_refused_event_leaves_the_transaction_usable(subscribe, name):
     subscribe()
 
     with transaction.atomic():
-        for type, data in (("payment..completed", {}), ("payment.completed", {"x": float("nan")}), ("a", ["x" * 300_000])):
+        for type, data in (
+            ("payment..completed", {}),
+            ("payment.completed", {"x": float("nan")}),
+            ("a", ["x" * 300_000]),
+        ):
             with pytest.raises(ValueError):
                 publish(type, data, tenant=name)
         event = publish("payment.completed", {}, tenant=name)
@@ -150,10 +154,10 @@ def test_a_refused_event_leaves_the_transaction_usable(subscribe, name):
 def test_a_rolled_back_transaction_leaves_nothing_and_sends_nothing(subscribe, receiver, name):
     endpoint = subscribe()
 
-    with pytest.raises(ZeroDivisionError), transaction.atomic():
+    with transaction.atomic():
         undone = publish("payment.completed", {}, tenant=name)
         Event.objects.create(type="payment.completed", tenant=name, data={})
-        raise ZeroDivisionError
+        transaction.set_rollback(True)
     fence = publish("payment.completed", {}, tenant=name)
     eventually(lambda: is_delivered(fence))
 

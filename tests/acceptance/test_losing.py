@@ -5,31 +5,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from django.test import override_settings
 from django.utils import timezone
 
-from deliveries import dispatch, pacing, publish, publish_many
+from deliveries import dispatch, publish, publish_many
 from deliveries.models import Attempt, Delivery, Event
+from deliveries.pacing.keys import keys
 from deliveries.redis_client import redis_client
 from tests.acceptance.waiting import eventually
+from tests.broker import broker_away
 
-CLOSED_PORT = "redis://127.0.0.1:1/0"
-
-
-def forget_clients() -> None:
-    """Make the next use of Redis read the settings again."""
-    redis_client.cache_clear()
-    pacing._take.cache_clear()
-    pacing._leave.cache_clear()
-
-
-@pytest.fixture
-def broker_away() -> Iterator[None]:
-    """Nothing this process says reaches a broker."""
-    with override_settings(REDIS_URL=CLOSED_PORT):
-        forget_clients()
-        yield
-    forget_clients()
+__all__ = ["broker_away"]
 
 
 @pytest.fixture
@@ -118,7 +103,7 @@ def test_a_killed_worker_costs_no_delivery_and_repeats_at_most_what_was_in_fligh
     # The leases of the dead: the rows', and the one on the endpoint, which would last half a minute.
     stuck = Delivery.objects.filter(endpoint=endpoint, status="sending")
     assert stuck.update(lease_expires_at=timezone.now()) >= 4
-    redis_client().delete(*pacing._keys(endpoint.pk, "lease"))
+    redis_client().delete(*keys(endpoint.pk, "lease"))
     stack.start("healthy")
     eventually(lambda: delivered(endpoint) == 20, within=60)
 

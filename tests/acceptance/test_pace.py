@@ -2,7 +2,7 @@
 
 from deliveries import publish, publish_many
 from deliveries.models import Delivery
-from deliveries.pacing import burst_size
+from deliveries.pacing.rules import burst_size
 from endpoints import availability
 from tests.acceptance.waiting import eventually
 

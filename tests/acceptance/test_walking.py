@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from deliveries import dispatch, publish
+from deliveries import dispatch, pacing, publish
 from deliveries.models import Attempt, DeadLetter, Delivery
 from deliveries.redrive import redrive
 from endpoints.models import RetryPolicy
@@ -25,9 +25,10 @@ def wait_for_attempt(delivery: Delivery, number: int) -> None:
 
 
 def skip_the_wait(delivery: Delivery) -> timedelta:
-    """Make a waiting delivery due and ring for it; returns how long it would have waited."""
+    """Make a waiting delivery due, close its endpoint's circuit, ring; returns how long it would have waited."""
     wait = delivery.next_attempt_at - timezone.now()
     Delivery.objects.filter(pk=delivery.pk, status="pending").update(next_attempt_at=timezone.now())
+    pacing.resume(delivery.endpoint_id, "the test moves time", afresh=True)
     dispatch.wake([delivery.endpoint_id])
     return wait
 

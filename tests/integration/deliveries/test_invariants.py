@@ -20,7 +20,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 NOW = timezone.now()
 
 # The states of a delivery as columns; each illegal row below is one of these with one column too many or too few.
-PENDING = {"status": "pending", "next_attempt_at": NOW, "lease_token": None, "lease_expires_at": None, "finished_at": None}
+PENDING = {
+    "status": "pending",
+    "next_attempt_at": NOW,
+    "lease_token": None,
+    "lease_expires_at": None,
+    "finished_at": None,
+}
 SENDING = PENDING | {
     "status": "sending",
     "next_attempt_at": None,
@@ -141,7 +147,7 @@ def test_a_second_row_of_the_kind_is_refused_by_its_name(constraint, legal):
 
 
 def test_an_unknown_status_is_refused_by_more_than_one_rule():
-    with pytest.raises(IntegrityError, match="delivery_(status_is_known|finished_if_and_only_if_final)"):
+    with pytest.raises(IntegrityError, match=r"delivery_(status_is_known|finished_if_and_only_if_final)"):
         delivery().update(**DELIVERED | {"status": "lost"})
 
 

@@ -112,7 +112,12 @@ class TestTheSameIdAgain:
 
     @pytest.mark.parametrize(
         "other",
-        [{"type": "payment.failed"}, {"data": {"number": 2}}, {"tenant": "other"}, {"occurred_at": datetime(2020, 1, 1, tzinfo=UTC)}],
+        [
+            {"type": "payment.failed"},
+            {"data": {"number": 2}},
+            {"tenant": "other"},
+            {"occurred_at": datetime(2020, 1, 1, tzinfo=UTC)},
+        ],
     )
     @pytest.mark.parametrize("verb", [lambda fields: publish(**fields), lambda fields: publish_many([fields])])
     def test_other_content_is_a_conflict_and_the_transaction_goes_on(self, other, verb):
@@ -219,4 +224,3 @@ def test_endpoints_are_rung_once_when_the_transaction_commits(django_capture_on_
 
     assert redis_client().exists(bell)
     assert redis_client().llen("deliveries") == 1
-

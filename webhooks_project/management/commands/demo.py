@@ -21,8 +21,8 @@ class Command(BaseCommand):
 
     help = (
         "Start workers, beat and a receiver with seven endpoints on a database of their own, deliver 200 events to "
-        "each, print what became of them, redrive dead letters, and prove that nothing was lost. Takes under a minute. Exit "
-        "status 1 when something was lost or not signed rightly."
+        "each, print what became of them, redrive dead letters, and prove that nothing was lost. Takes under a "
+        "minute. Exit status 1 when something was lost or not signed rightly."
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
