@@ -33,8 +33,9 @@ RETURNING id
 _FAN_OUT = """
 INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
                                  deadline_at, last_outcome, created_at)
-SELECT event.id, endpoint.id, 'pending', 0, 0, now(), now() + make_interval(secs => coalesce(policy.deadline_seconds, {deadline})), '', now()
-FROM json_to_recordset(%s) AS event(position int, id text, tenant text, patterns varchar[])
+SELECT event.id, endpoint.id, 'pending', 0, 0, now(),
+       now() + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s)), '', now()
+FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
 JOIN endpoints_endpoint endpoint
   ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
 LEFT JOIN endpoints_retrypolicy policy
@@ -42,7 +43,7 @@ LEFT JOIN endpoints_retrypolicy policy
 ORDER BY event.position
 ON CONFLICT (event_id, endpoint_id) DO NOTHING
 RETURNING endpoint_id
-""".format(deadline=DEFAULT_POLICY.deadline_seconds)
+"""
 
 
 def publish(
@@ -93,7 +94,7 @@ def fan_out(events: Sequence[Event]) -> None:
         for position, event in enumerate(events)
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_FAN_OUT, [json.dumps(rows)])
+        cursor.execute(_FAN_OUT, {"events": json.dumps(rows), "default_deadline": DEFAULT_POLICY.deadline_seconds})
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     if endpoint_ids:
         # Robust, and a plain function: a callback that raises would silence every later one of the caller's.

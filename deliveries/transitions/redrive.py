@@ -33,7 +33,8 @@ WITH locked AS (
 ), moved AS (
     UPDATE deliveries_delivery delivery
     SET status = 'pending', budget_offset = attempt_count, next_attempt_at = letter.due_at, finished_at = NULL,
-        operation_id = %(operation)s, deadline_at = letter.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
+        operation_id = %(operation)s,
+        deadline_at = letter.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
     FROM letter, endpoints_endpoint endpoint
     LEFT JOIN endpoints_retrypolicy policy
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))

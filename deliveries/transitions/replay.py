@@ -31,7 +31,8 @@ WITH locked AS (
 )
 UPDATE deliveries_delivery delivery
 SET status = 'pending', budget_offset = attempt_count, next_attempt_at = chosen.due_at, finished_at = NULL,
-    operation_id = %(operation)s, deadline_at = chosen.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
+    operation_id = %(operation)s,
+    deadline_at = chosen.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
 FROM chosen, endpoints_endpoint endpoint
 LEFT JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
@@ -43,7 +44,8 @@ RETURNING delivery.id, delivery.endpoint_id, endpoint.state
 # Whom an event is for is judged by the subscriptions of now, as if it were published at this moment.
 _WANTED = """
 WITH wanted AS (
-    SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state, coalesce(policy.deadline_seconds, %(default_deadline)s) AS deadline_seconds
+    SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state,
+           coalesce(policy.deadline_seconds, %(default_deadline)s) AS deadline_seconds
     FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
     JOIN endpoints_endpoint endpoint
       ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
