@@ -45,12 +45,10 @@ _UNREACHABLE = (redis.RedisError, KombuError, OSError)
 
 def wake(endpoint_ids: Collection[int]) -> int:
     """Ring for endpoints that have due deliveries; returns how many were rung. A bell that rings is left alone."""
-    unrung: list[int] = []
     try:
         unrung, slow = _ring_bells(sorted(endpoint_ids))
         _send_wake_ups(unrung, slow)
     except _UNREACHABLE as error:
-        _pipeline_each(unrung, lambda pipeline, id: pipeline.delete(_bell(id)))
         logger.warning("broker away, %d endpoints wait for the sweep: %s", len(endpoint_ids), error)
         return 0
     return len(unrung)
