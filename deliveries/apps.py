@@ -12,6 +12,7 @@ class DeliveriesConfig(AppConfig):
         register(checks.check_conf, "holdfast")
         register(checks.check_operators, "holdfast")
         # Signals need the models, which exist only from here on.
-        from deliveries import signals  # noqa: PLC0415
+        from deliveries import signals, worker_life  # noqa: PLC0415
 
         signals.connect()
+        worker_life.connect()

@@ -23,6 +23,11 @@ class Conf:
     task_budget_seconds: float = 20.0
     """How long one delivery task works before it hands over to the next."""
 
+    event_days: float = 30.0
+    attempt_days: float = 30.0
+    dead_letter_days: float = 90.0
+    """How long final events, their attempts and resolved dead letters are kept. Open dead letters stay for good."""
+
     http_threads: int = 256
     """Most requests one worker process has in flight."""
 
@@ -39,7 +44,7 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
     if unknown := [name for name, _ in entries if name.lower() not in known]:
         raise ValueError(f"HOLDFAST has no setting {', '.join(unknown)}; known are {', '.join(sorted(known)).upper()}.")
     made = Conf(**{name.lower(): value for name, value in entries})
-    for name in ("wake_size", "task_budget_seconds", "http_threads"):
+    for name in ("wake_size", "task_budget_seconds", "http_threads", "event_days", "attempt_days", "dead_letter_days"):
         value = getattr(made, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")

@@ -14,6 +14,7 @@ from deliveries.errors import IdempotencyConflict, InvalidEvent
 from deliveries.models import Event
 from deliveries.models.event import next_sequences
 from endpoints.matching import candidate_patterns
+from endpoints.policies import DEFAULT_POLICY
 
 EVENTS_PER_STATEMENT = 1000
 
@@ -27,15 +28,17 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 """
 
-# One statement whatever the number of events and endpoints. Ordered by sequence so that ids follow it.
+# One statement whatever the number of events and endpoints. Ordered by sequence so that ids follow it. An outer join:
+# even with the default policy's row gone, no endpoint is left out.
 _FAN_OUT = """
 INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
                                  deadline_at, last_outcome, created_at)
-SELECT event.id, endpoint.id, 'pending', 0, 0, now(), now() + make_interval(secs => policy.deadline_seconds), '', now()
-FROM json_to_recordset(%s) AS event(position int, id text, tenant text, patterns varchar[])
+SELECT event.id, endpoint.id, 'pending', 0, 0, now(),
+       now() + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s)), '', now()
+FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
 JOIN endpoints_endpoint endpoint
   ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
-JOIN endpoints_retrypolicy policy
+LEFT JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
 ORDER BY event.position
 ON CONFLICT (event_id, endpoint_id) DO NOTHING
@@ -91,7 +94,7 @@ def fan_out(events: Sequence[Event]) -> None:
         for position, event in enumerate(events)
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_FAN_OUT, [json.dumps(rows)])
+        cursor.execute(_FAN_OUT, {"events": json.dumps(rows), "default_deadline": DEFAULT_POLICY.deadline_seconds})
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     if endpoint_ids:
         # Robust, and a plain function: a callback that raises would silence every later one of the caller's.

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_shutting_down
 
 from deliveries import alerts
 from deliveries.deliver import deliver as deliver_endpoints
-from deliveries.drain import sending
-from deliveries.sweeps import due, expired, lapsed, unannounced
+from deliveries.sweeps import due, expired, lapsed, old, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -18,12 +16,6 @@ def deliver(self: Any, endpoint_ids: Sequence[int]) -> None:
     waits = deliver_endpoints(endpoint_ids)
     if waits:
         raise self.retry(args=[sorted(waits)], countdown=max(1.0, min(waits.values())))
-
-
-@worker_shutting_down.connect
-def _stop_sending(**_kwargs: Any) -> None:
-    """Drains hand back what they have not sent, so that a graceful stop takes no longer than the requests in flight."""
-    sending.stopping.set()
 
 
 @shared_task(name="deliveries.announce")
@@ -54,3 +46,9 @@ def sweep_expired() -> None:
 def sweep_unannounced() -> None:
     """Announce dead letters that nobody was told about."""
     unannounced.sweep()
+
+
+@shared_task(name="deliveries.sweep_old")
+def sweep_old() -> None:
+    """Delete what has been kept long enough."""
+    old.sweep()

@@ -77,6 +77,10 @@ timeout) of its own webhooks as published when this was written; providers chang
 name. Windows are ours where a provider names none, chosen so that all attempts fit inside the deadline."""
 
 
+DEFAULT_POLICY: Final = SHIPPED[0]
+"""What holds for endpoints that name no policy when the row of that name is gone."""
+
+
 def policy_faults(policy: Policy) -> dict[str, str]:
     """Return a sentence for each field that makes no sense, keyed by field name; empty when the policy is usable."""
     faults = _budget_faults(policy)

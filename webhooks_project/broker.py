@@ -74,6 +74,11 @@ SETTINGS: dict[str, Any] = {
             "schedule": 15.0,
             "options": {"queue": "upkeep", "expires": 60},
         },
+        "delete what is old": {
+            "task": "deliveries.sweep_old",
+            "schedule": 600.0,
+            "options": {"queue": "upkeep", "expires": 300},
+        },
         "announce dead letters nobody heard of": {
             "task": "deliveries.sweep_unannounced",
             "schedule": 30.0,

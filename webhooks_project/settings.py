@@ -177,4 +177,7 @@ LOGGING = {
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {
     "OPERATORS": _words("HOLDFAST_OPERATORS"),
+    "EVENT_DAYS": float(os.environ.get("HOLDFAST_EVENT_DAYS") or 30),
+    "ATTEMPT_DAYS": float(os.environ.get("HOLDFAST_ATTEMPT_DAYS") or 30),
+    "DEAD_LETTER_DAYS": float(os.environ.get("HOLDFAST_DEAD_LETTER_DAYS") or 90),
 }

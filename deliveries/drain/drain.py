@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries import dispatch, pacing
+from deliveries import dispatch, heartbeats, pacing
 from deliveries.conf import conf
 from deliveries.drain import attempt, sending
 from deliveries.drain.channel import Channel
@@ -189,6 +189,9 @@ class Drain:
     def _report(self) -> None:
         """Tell pacing how the requests ended; where the circuit is not closed, stop."""
         tallies = {lane.id: lane.channel.take_tally() for lane in self._lanes.values() if lane.channel.has_news}
+        if not tallies:
+            return
+        heartbeats.note("recorded")
         try:
             circuits = pacing.report(tallies)
         except RedisError as error:

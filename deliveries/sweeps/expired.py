@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deliveries import dispatch
+from deliveries import dispatch, heartbeats
 from deliveries.sweeps.budget import PAGE_ROWS, until_short
 from deliveries.transitions.expire import bury_archived, expire
 
@@ -41,4 +41,5 @@ def sweep(page: int = PAGE_ROWS) -> ExpiredSwept:
     swept.is_complete = all(done)
     if swept.expired or swept.archived:
         logger.warning("%d deliveries expired, %d had an archived endpoint", swept.expired, swept.archived)
+    heartbeats.note("expired")
     return swept

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from deliveries import dispatch
+from deliveries import dispatch, heartbeats
 from deliveries.sweeps.budget import PAGE_ROWS, until_short
 from deliveries.transitions.lapse import lapse
 
@@ -33,4 +33,5 @@ def sweep(page: int = PAGE_ROWS) -> LapsedSwept:
     swept.is_complete = until_short(turn, page=page)
     if swept.lapsed:
         logger.warning("%d leases ran out, %d of their deliveries are dead: workers died", swept.lapsed, swept.dead)
+    heartbeats.note("lapsed")
     return swept

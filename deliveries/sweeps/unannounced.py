@@ -5,7 +5,7 @@ from typing import Final
 
 from django.db import connection
 
-from deliveries import dispatch
+from deliveries import dispatch, heartbeats
 from deliveries.operations import pages
 
 AGE_SECONDS: Final = 60
@@ -36,4 +36,5 @@ def sweep() -> UnannouncedSwept:
         ids = [row[0] for row in cursor.fetchall()]
     for page in pages(ids, LETTERS_PER_MESSAGE):
         dispatch.announce(page)
+    heartbeats.note("unannounced")
     return UnannouncedSwept(len(ids))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from deliveries.transitions.pace import Pace
+from endpoints.policies import DEFAULT_POLICY
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,10 @@ WITH locked AS (
 ), moved AS (
     UPDATE deliveries_delivery delivery
     SET status = 'pending', budget_offset = attempt_count, next_attempt_at = letter.due_at, finished_at = NULL,
-        operation_id = %(operation)s, deadline_at = letter.due_at + make_interval(secs => policy.deadline_seconds)
+        operation_id = %(operation)s,
+        deadline_at = letter.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
     FROM letter, endpoints_endpoint endpoint
-    JOIN endpoints_retrypolicy policy
+    LEFT JOIN endpoints_retrypolicy policy
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
     WHERE delivery.id = letter.delivery_id AND delivery.status = 'dead'
       AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
@@ -55,6 +57,7 @@ def redrive(dead_letter_ids: Sequence[int], operation_id: int, pace: Pace) -> li
         "operation": operation_id,
         "start": float(pace.start_seconds),
         "step": float(pace.step_seconds),
+        "default_deadline": DEFAULT_POLICY.deadline_seconds,
     }
     with connection.cursor() as cursor:
         cursor.execute(_REDRIVE, asked)

@@ -10,6 +10,7 @@ from django.db import connection
 from deliveries.models import Event
 from deliveries.transitions.pace import Pace
 from endpoints.matching import candidate_patterns
+from endpoints.policies import DEFAULT_POLICY
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ WITH locked AS (
 )
 UPDATE deliveries_delivery delivery
 SET status = 'pending', budget_offset = attempt_count, next_attempt_at = chosen.due_at, finished_at = NULL,
-    operation_id = %(operation)s, deadline_at = chosen.due_at + make_interval(secs => policy.deadline_seconds)
+    operation_id = %(operation)s,
+    deadline_at = chosen.due_at + make_interval(secs => coalesce(policy.deadline_seconds, %(default_deadline)s))
 FROM chosen, endpoints_endpoint endpoint
-JOIN endpoints_retrypolicy policy
+LEFT JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
 WHERE delivery.id = chosen.id AND delivery.status = 'delivered'
   AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
@@ -42,11 +44,12 @@ RETURNING delivery.id, delivery.endpoint_id, endpoint.state
 # Whom an event is for is judged by the subscriptions of now, as if it were published at this moment.
 _WANTED = """
 WITH wanted AS (
-    SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state, policy.deadline_seconds
+    SELECT event.id AS event_id, event.position, endpoint.id AS endpoint_id, endpoint.state,
+           coalesce(policy.deadline_seconds, %(default_deadline)s) AS deadline_seconds
     FROM json_to_recordset(%(events)s) AS event(position int, id text, tenant text, patterns varchar[])
     JOIN endpoints_endpoint endpoint
       ON endpoint.tenant = event.tenant AND endpoint.state <> 'archived' AND endpoint.event_types && event.patterns
-    JOIN endpoints_retrypolicy policy
+    LEFT JOIN endpoints_retrypolicy policy
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
     WHERE %(endpoints)s::bigint[] IS NULL OR endpoint.id = ANY(%(endpoints)s)
 )
@@ -103,7 +106,12 @@ def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None =
 
 
 def _timing(operation_id: int, pace: Pace) -> dict[str, Any]:
-    return {"operation": operation_id, "start": float(pace.start_seconds), "step": float(pace.step_seconds)}
+    return {
+        "operation": operation_id,
+        "start": float(pace.start_seconds),
+        "step": float(pace.step_seconds),
+        "default_deadline": DEFAULT_POLICY.deadline_seconds,
+    }
 
 
 def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> dict[str, Any]:
@@ -111,4 +119,8 @@ def _values(events: Sequence[Event], endpoint_ids: Collection[int] | None) -> di
         {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
         for position, event in enumerate(events)
     ]
-    return {"events": json.dumps(rows), "endpoints": None if endpoint_ids is None else list(endpoint_ids)}
+    return {
+        "events": json.dumps(rows),
+        "endpoints": None if endpoint_ids is None else list(endpoint_ids),
+        "default_deadline": DEFAULT_POLICY.deadline_seconds,
+    }

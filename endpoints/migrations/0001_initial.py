@@ -10,128 +10,298 @@ import endpoints.models.endpoint
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='RetryPolicy',
+            name="RetryPolicy",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64, unique=True)),
-                ('kind', models.CharField(choices=[('exponential', 'exponential with full jitter'), ('schedule', 'schedule with proportional jitter')], default='exponential', max_length=16)),
-                ('base_seconds', models.PositiveIntegerField(default=30, help_text='Exponential: the first ceiling; it doubles.')),
-                ('cap_seconds', models.PositiveIntegerField(default=43200, help_text='Exponential: no wait is longer than this.')),
-                ('schedule_seconds', django.contrib.postgres.fields.ArrayField(base_field=models.PositiveIntegerField(), blank=True, default=list, help_text='Schedule: the waits between attempts, in seconds, separated by commas.', size=None)),
-                ('jitter', models.FloatField(default=0.0, help_text='Schedule: the share of a wait that chance may add, 0 to 1.')),
-                ('max_attempts', models.PositiveIntegerField(default=16)),
-                ('deadline_seconds', models.PositiveIntegerField(default=259200, help_text='No attempt starts later than this.')),
-                ('timeout_seconds', models.PositiveIntegerField(blank=True, help_text='Total time of one request; empty leaves it to the endpoint.', null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=64, unique=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("exponential", "exponential with full jitter"),
+                            ("schedule", "schedule with proportional jitter"),
+                        ],
+                        default="exponential",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "base_seconds",
+                    models.PositiveIntegerField(default=30, help_text="Exponential: the first ceiling; it doubles."),
+                ),
+                (
+                    "cap_seconds",
+                    models.PositiveIntegerField(default=43200, help_text="Exponential: no wait is longer than this."),
+                ),
+                (
+                    "schedule_seconds",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.PositiveIntegerField(),
+                        blank=True,
+                        default=list,
+                        help_text="Schedule: the waits between attempts, in seconds, separated by commas.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "jitter",
+                    models.FloatField(
+                        default=0.0, help_text="Schedule: the share of a wait that chance may add, 0 to 1."
+                    ),
+                ),
+                ("max_attempts", models.PositiveIntegerField(default=16)),
+                (
+                    "deadline_seconds",
+                    models.PositiveIntegerField(default=259200, help_text="No attempt starts later than this."),
+                ),
+                (
+                    "timeout_seconds",
+                    models.PositiveIntegerField(
+                        blank=True, help_text="Total time of one request; empty leaves it to the endpoint.", null=True
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'retry policies',
-                'ordering': ['name'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['exponential', 'schedule'])), name='retry_policy_kind_is_known'), models.CheckConstraint(condition=models.Q(('max_attempts__range', (1, 100))), name='retry_policy_allows_1_to_100_attempts'), models.CheckConstraint(condition=models.Q(('cap_seconds__gte', models.F('base_seconds'))), name='retry_policy_cap_is_not_below_base'), models.CheckConstraint(condition=models.Q(('jitter__range', (0.0, 1.0))), name='retry_policy_jitter_is_a_share'), models.CheckConstraint(condition=models.Q(('deadline_seconds__gte', 1)), name='retry_policy_deadline_is_positive'), models.CheckConstraint(condition=models.Q(('timeout_seconds__isnull', True), ('timeout_seconds__range', (1, 30)), _connector='OR'), name='retry_policy_timeout_is_1_to_30_s')],
+                "verbose_name_plural": "retry policies",
+                "ordering": ["name"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["exponential", "schedule"])), name="retry_policy_kind_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("max_attempts__range", (1, 100))),
+                        name="retry_policy_allows_1_to_100_attempts",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("cap_seconds__gte", models.F("base_seconds"))),
+                        name="retry_policy_cap_is_not_below_base",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("jitter__range", (0.0, 1.0))), name="retry_policy_jitter_is_a_share"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("deadline_seconds__gte", 1)), name="retry_policy_deadline_is_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("timeout_seconds__isnull", True), ("timeout_seconds__range", (1, 30)), _connector="OR"
+                        ),
+                        name="retry_policy_timeout_is_1_to_30_s",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Endpoint',
+            name="Endpoint",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('tenant', models.CharField(blank=True, default='', help_text="Receives this tenant's events only.", max_length=128)),
-                ('url', models.CharField(help_text='http or https; redirects are not followed.', max_length=2048)),
-                ('description', models.CharField(blank=True, default='', max_length=200)),
-                ('owner_email', models.EmailField(blank=True, default='', help_text='Told about dead letters and a changed state.', max_length=254)),
-                ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=130), default=endpoints.models.endpoint.every_event, help_text='Patterns separated by commas: payment.completed, payment.* or *.', size=None)),
-                ('state', models.CharField(choices=[('active', 'Active'), ('paused', 'Paused'), ('disabled', 'Disabled'), ('archived', 'Archived')], default='active', editable=False, max_length=16)),
-                ('state_reason', models.TextField(blank=True, default='', editable=False)),
-                ('state_changed_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('state_changed_by', models.CharField(blank=True, default='', editable=False, max_length=150)),
-                ('rate_limit_per_second', models.FloatField(blank=True, help_text='Requests a second; empty: no limit.', null=True)),
-                ('max_concurrency', models.PositiveIntegerField(default=8, help_text='Requests in flight at once, 1 to 100.')),
-                ('timeout_seconds', models.PositiveIntegerField(default=5, help_text='Total time of one request, 1 to 30 s.')),
-                ('ordered', models.BooleanField(default=False, help_text='One request at a time, in strict sequence.')),
-                ('headers', endpoints.encryption.EncryptedJSONField(blank=True, default=dict, help_text='Extra request headers, stored encrypted, their values never shown again.')),
-                ('ca_certificate', models.TextField(blank=True, default='', help_text='PEM of a private certificate authority to trust instead of the public ones.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('retry_policy', models.ForeignKey(blank=True, help_text='Empty: the policy named default.', null=True, on_delete=django.db.models.deletion.PROTECT, to='endpoints.retrypolicy')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "tenant",
+                    models.CharField(
+                        blank=True, default="", help_text="Receives this tenant's events only.", max_length=128
+                    ),
+                ),
+                ("url", models.CharField(help_text="http or https; redirects are not followed.", max_length=2048)),
+                ("description", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "owner_email",
+                    models.EmailField(
+                        blank=True, default="", help_text="Told about dead letters and a changed state.", max_length=254
+                    ),
+                ),
+                (
+                    "event_types",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=130),
+                        default=endpoints.models.endpoint.every_event,
+                        help_text="Patterns separated by commas: payment.completed, payment.* or *.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("active", "Active"),
+                            ("paused", "Paused"),
+                            ("disabled", "Disabled"),
+                            ("archived", "Archived"),
+                        ],
+                        default="active",
+                        editable=False,
+                        max_length=16,
+                    ),
+                ),
+                ("state_reason", models.TextField(blank=True, default="", editable=False)),
+                ("state_changed_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("state_changed_by", models.CharField(blank=True, default="", editable=False, max_length=150)),
+                (
+                    "rate_limit_per_second",
+                    models.FloatField(blank=True, help_text="Requests a second; empty: no limit.", null=True),
+                ),
+                (
+                    "max_concurrency",
+                    models.PositiveIntegerField(default=8, help_text="Requests in flight at once, 1 to 100."),
+                ),
+                (
+                    "timeout_seconds",
+                    models.PositiveIntegerField(default=5, help_text="Total time of one request, 1 to 30 s."),
+                ),
+                ("ordered", models.BooleanField(default=False, help_text="One request at a time, in strict sequence.")),
+                (
+                    "headers",
+                    endpoints.encryption.EncryptedJSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="Extra request headers, stored encrypted, their values never shown again.",
+                    ),
+                ),
+                (
+                    "ca_certificate",
+                    models.TextField(
+                        blank=True,
+                        default="",
+                        help_text="PEM of a private certificate authority to trust instead of the public ones.",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "retry_policy",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: the policy named default.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="endpoints.retrypolicy",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
-                'permissions': [('change_endpoint_state', 'Can pause, disable, re-enable and archive endpoints'), ('reveal_signing_secret', 'Can reveal and rotate signing secrets')],
+                "ordering": ["pk"],
+                "permissions": [
+                    ("change_endpoint_state", "Can pause, disable, re-enable and archive endpoints"),
+                    ("reveal_signing_secret", "Can reveal and rotate signing secrets"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='SigningSecret',
+            name="SigningSecret",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('secret', endpoints.encryption.EncryptedTextField()),
-                ('fingerprint', models.CharField(editable=False, help_text='Names the secret without showing it.', max_length=32)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='signing_secrets', to='endpoints.endpoint')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("secret", endpoints.encryption.EncryptedTextField()),
+                (
+                    "fingerprint",
+                    models.CharField(editable=False, help_text="Names the secret without showing it.", max_length=32),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="signing_secrets",
+                        to="endpoints.endpoint",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
+                "ordering": ["-created_at", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='StateChange',
+            name="StateChange",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('from_state', models.CharField(max_length=16)),
-                ('to_state', models.CharField(max_length=16)),
-                ('actor', models.CharField(help_text='A user name, or the rule that decided.', max_length=150)),
-                ('reason', models.TextField()),
-                ('at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='state_changes', to='endpoints.endpoint')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("from_state", models.CharField(max_length=16)),
+                ("to_state", models.CharField(max_length=16)),
+                ("actor", models.CharField(help_text="A user name, or the rule that decided.", max_length=150)),
+                ("reason", models.TextField()),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="state_changes",
+                        to="endpoints.endpoint",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-at', '-pk'],
+                "ordering": ["-at", "-pk"],
             },
         ),
         migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('state', 'archived'), _negated=True), fields=['tenant'], name='endpoint_subscribers'),
+            model_name="endpoint",
+            index=models.Index(
+                condition=models.Q(("state", "archived"), _negated=True), fields=["tenant"], name="endpoint_subscribers"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['active', 'paused', 'disabled', 'archived'])), name='endpoint_state_is_known'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["active", "paused", "disabled", "archived"])),
+                name="endpoint_state_is_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('url', ''), _negated=True), name='endpoint_url_is_not_empty'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("url", ""), _negated=True), name="endpoint_url_is_not_empty"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('event_types__len__gte', 1)), name='endpoint_subscribes_to_something'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("event_types__len__gte", 1)), name="endpoint_subscribes_to_something"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('rate_limit_per_second__isnull', True), models.Q(('rate_limit_per_second__gt', 0), ('rate_limit_per_second__lte', 10000)), _connector='OR'), name='endpoint_rate_limit_is_positive'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("rate_limit_per_second__isnull", True),
+                    models.Q(("rate_limit_per_second__gt", 0), ("rate_limit_per_second__lte", 10000)),
+                    _connector="OR",
+                ),
+                name="endpoint_rate_limit_is_positive",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('max_concurrency__range', (1, 100))), name='endpoint_concurrency_is_1_to_100'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("max_concurrency__range", (1, 100))), name="endpoint_concurrency_is_1_to_100"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('timeout_seconds__range', (1, 30))), name='endpoint_timeout_is_1_to_30_s'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("timeout_seconds__range", (1, 30))), name="endpoint_timeout_is_1_to_30_s"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='signingsecret',
-            constraint=models.UniqueConstraint(fields=('endpoint', 'fingerprint'), name='signing_secret_once_per_endpoint'),
+            model_name="signingsecret",
+            constraint=models.UniqueConstraint(
+                fields=("endpoint", "fingerprint"), name="signing_secret_once_per_endpoint"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='signingsecret',
-            constraint=models.CheckConstraint(condition=models.Q(('expires_at__isnull', True), ('expires_at__gt', models.F('created_at')), _connector='OR'), name='signing_secret_expires_after_creation'),
+            model_name="signingsecret",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("expires_at__isnull", True), ("expires_at__gt", models.F("created_at")), _connector="OR"
+                ),
+                name="signing_secret_expires_after_creation",
+            ),
         ),
         migrations.AddIndex(
-            model_name='statechange',
-            index=models.Index(fields=['endpoint', '-at'], name='state_change_by_endpoint'),
+            model_name="statechange",
+            index=models.Index(fields=["endpoint", "-at"], name="state_change_by_endpoint"),
         ),
     ]

@@ -4,15 +4,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('endpoints', '0002_shipped_policies'),
+        ("endpoints", "0002_shipped_policies"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='endpoint',
-            name='dead_letter_blocks',
-            field=models.BooleanField(default=True, help_text='Ordered only: an open dead letter holds everything behind it; otherwise it steps aside.'),
+            model_name="endpoint",
+            name="dead_letter_blocks",
+            field=models.BooleanField(
+                default=True,
+                help_text="Ordered only: an open dead letter holds everything behind it; otherwise it steps aside.",
+            ),
         ),
     ]

@@ -1,5 +1,6 @@
 """Retry policies as rows: named, editable, refused when they make no sense."""
 
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -7,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from endpoints.policies import DEFAULT_POLICY_NAME, Policy, policy_faults
+from endpoints.policies import DEFAULT_POLICY, DEFAULT_POLICY_NAME, Policy, policy_faults
 
 
 class RetryPolicy(models.Model):
@@ -74,6 +75,8 @@ class RetryPolicy(models.Model):
 
     def clean(self) -> None:
         faults = policy_faults(self.as_policy())
+        if self.pk and self.name != DEFAULT_POLICY_NAME and _is_default(self.pk):
+            faults["name"] = f"The policy {DEFAULT_POLICY_NAME} keeps its name: endpoints that name none follow it."
         if faults:
             raise ValidationError(dict(faults))
 
@@ -82,7 +85,18 @@ class RetryPolicy(models.Model):
         self.full_clean()
         super().save(*args, **kwargs)
 
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Delete, or raise ValidationError for the policy that endpoints without one of their own follow."""
+        if self.name == DEFAULT_POLICY_NAME:
+            raise ValidationError(f"The policy {DEFAULT_POLICY_NAME} stays: endpoints that name none follow it.")
+        return super().delete(*args, **kwargs)
+
     @classmethod
     def default(cls) -> "RetryPolicy":
-        """The policy of endpoints that name none."""
-        return cls.objects.get(name=DEFAULT_POLICY_NAME)
+        """The policy of endpoints that name none: the row named so, or what was shipped when somebody removed it."""
+        row = cls.objects.filter(name=DEFAULT_POLICY_NAME).first()
+        return row or cls(**asdict(DEFAULT_POLICY) | {"schedule_seconds": []})
+
+
+def _is_default(pk: int) -> bool:
+    return RetryPolicy.objects.filter(pk=pk, name=DEFAULT_POLICY_NAME).exists()

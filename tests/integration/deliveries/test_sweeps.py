@@ -7,7 +7,7 @@ import pytest
 import redis
 from django.db import connection
 
-from deliveries import attended, dispatch, pacing, tasks
+from deliveries import attended, dispatch, overdue, pacing, tasks
 from deliveries.models import DeadLetter, Delivery, Event
 from deliveries.redis_client import redis_client
 from deliveries.statuses import Status
@@ -131,7 +131,7 @@ def test_the_due_sweep_reads_the_due_index_and_not_the_rows():
             [[endpoint.pk for endpoint in endpoints]],
         )
         cursor.execute("ANALYZE deliveries_delivery")
-        cursor.execute("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + due.DUE_ENDPOINTS)
+        cursor.execute("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) " + overdue.DUE_ENDPOINTS)
         plan = "\n".join(row[0] for row in cursor.fetchall())
 
     assert Event.objects.count() == 7001
