@@ -6,7 +6,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from deliveries.survey import survey
+from deliveries.watch.survey import survey
 
 
 @never_cache

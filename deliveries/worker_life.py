@@ -7,8 +7,8 @@ from typing import Any
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from redis import RedisError
 
-from deliveries import heartbeats
 from deliveries.drain import sending
+from deliveries.watch import heartbeats
 
 logger = logging.getLogger(__name__)
 

@@ -15,18 +15,19 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries import dispatch, heartbeats, pacing
+from deliveries import dispatch, pacing
 from deliveries.conf import conf
 from deliveries.drain import attempt, sending
 from deliveries.drain.channel import Channel
+from deliveries.drain.due import seconds_until_due
 from deliveries.drain.lane import Lane
 from deliveries.drain.outbox import Outbox
-from deliveries.due import seconds_until_due
 from deliveries.recipients import load_recipients
 from deliveries.transitions.claim import Claimed, Wish, claim
 from deliveries.transitions.claim_in_order import claim_in_order, seconds_until_head_due
 from deliveries.transitions.hand_back import hand_back
 from deliveries.transport import Transport
+from deliveries.watch import heartbeats
 from endpoints import availability
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint

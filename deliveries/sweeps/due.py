@@ -7,9 +7,10 @@ from typing import Final
 
 from redis import RedisError
 
-from deliveries import dispatch, heartbeats
-from deliveries.attended import attended, excuse
-from deliveries.overdue import overdue_endpoints
+from deliveries import dispatch
+from deliveries.watch import heartbeats
+from deliveries.watch.attended import attended, excuse
+from deliveries.watch.overdue import overdue_endpoints
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deliveries import dispatch, heartbeats
+from deliveries import dispatch
 from deliveries.sweeps.budget import PAGE_ROWS, until_short
 from deliveries.transitions.expire import bury_archived, expire
+from deliveries.watch import heartbeats
 
 logger = logging.getLogger(__name__)
 

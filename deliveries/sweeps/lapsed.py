@@ -3,9 +3,10 @@
 import logging
 from dataclasses import dataclass
 
-from deliveries import dispatch, heartbeats
+from deliveries import dispatch
 from deliveries.sweeps.budget import PAGE_ROWS, until_short
 from deliveries.transitions.lapse import lapse
+from deliveries.watch import heartbeats
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from typing import Final
 
 from django.utils import timezone
 
-from deliveries import heartbeats
 from deliveries.prune import Pruned, Retention, prune
+from deliveries.watch import heartbeats
 
 BUDGET_SECONDS: Final = 30.0
 """Short, so that the upkeep queue stays free; the next run goes on."""

@@ -5,8 +5,9 @@ from typing import Final
 
 from django.db import connection
 
-from deliveries import dispatch, heartbeats
+from deliveries import dispatch
 from deliveries.operations import pages
+from deliveries.watch import heartbeats
 
 AGE_SECONDS: Final = 60
 """Younger ones are still on their way through the queue."""

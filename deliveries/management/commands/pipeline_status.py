@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from deliveries.survey import Survey, survey
+from deliveries.watch.survey import Survey, survey
 
 
 class Command(BaseCommand):

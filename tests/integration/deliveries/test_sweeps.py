@@ -7,11 +7,12 @@ import pytest
 import redis
 from django.db import connection
 
-from deliveries import attended, dispatch, overdue, pacing, tasks
+from deliveries import dispatch, pacing, tasks
 from deliveries.models import DeadLetter, Delivery, Event
 from deliveries.redis_client import redis_client
 from deliveries.statuses import Status
 from deliveries.sweeps import due, expired, lapsed, unannounced
+from deliveries.watch import attended, overdue
 from endpoints import availability
 from tests.factories import backdate, lease, make_dead_letter, make_endpoint, make_event
 

@@ -9,10 +9,10 @@ from django.db import DatabaseError, connection
 from kombu.exceptions import KombuError
 from redis import RedisError
 
-from deliveries import heartbeats
-from deliveries.attended import attended
-from deliveries.liveness import Picture, problems
-from deliveries.overdue import overdue_endpoints
+from deliveries.watch import heartbeats
+from deliveries.watch.attended import attended
+from deliveries.watch.liveness import Picture, problems
+from deliveries.watch.overdue import overdue_endpoints
 
 COUNTED: Final = 1_000_000
 """Counts stop here: a look must not cost more than the work."""
