@@ -7,12 +7,13 @@ import sys
 from importlib import import_module
 
 from bench import ground
+from bench.errors import BenchFailed
 
 BENCHES = ("drain",)
 
 
 def main(argv: list[str]) -> int:
-    """Run what is asked for; 0 when all of it was measured."""
+    """Run what is asked for; 0 when all of it was measured, 1 when something failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", nargs="?", choices=BENCHES, help="one bench; without it, all of them")
     names = [parser.parse_args(argv).name] if argv else BENCHES
@@ -20,10 +21,14 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
     figures: dict[str, float] = {}
-    with ground.prepared():
-        for name in names:
-            # Imported late: a bench may use models, which need the settings that the ground has just made.
-            figures |= import_module(f"bench.{name}").run()
+    try:
+        with ground.prepared():
+            for name in names:
+                # Imported late: a bench may use models, which need the settings that the ground has just made.
+                figures |= import_module(f"bench.{name}").run()
+    except BenchFailed as failure:
+        print(f"\n{failure}", file=sys.stderr)
+        return 1
     print(json.dumps(figures))
     return 0
 

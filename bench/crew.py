@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from bench.errors import BenchFailed
 from bench.leash import READY_FOLDER
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -18,7 +19,7 @@ STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
 
 
-class CrewFailed(RuntimeError):
+class CrewFailed(BenchFailed):
     """A worker process did not start, or ended before its work was done; the message ends with what it said."""
 
 

@@ -11,6 +11,7 @@ import time
 from bench import backlog, scoreboard
 from bench.cpu import read_cpu
 from bench.crew import Crew
+from bench.errors import BenchFailed
 from bench.legs.bare import bare
 from bench.legs.holdfast import holdfast
 from bench.legs.leg import Leg
@@ -24,11 +25,11 @@ LEGS = {"bare": bare, "naive": naive, "holdfast": holdfast}
 ROUND = ("bare", "holdfast", "naive", "holdfast", "bare")
 """There and back, so that a drift of the machine cancels out. The naive leg takes the longest: once a round will do."""
 
-LEG_SECONDS = 120.0
-"""No leg takes longer, unless something is stuck."""
+PATIENCE_SECONDS = 20.0
+"""When nothing has arrived for so long, something is stuck."""
 
 
-class LegFailed(RuntimeError):
+class LegFailed(BenchFailed):
     """A leg lost, repeated or did not finish a delivery, so its rate means nothing."""
 
 
@@ -62,21 +63,22 @@ def _measure(leg: Leg, size: Size, receiver: ReceiverProcess) -> Reading:
         before = read_cpu(crew.pids, receiver.pid)
         begun = time.monotonic()
         leg.ring(crew)
-        _wait_until_drained(crew, receiver, size.deliveries, begun + LEG_SECONDS)
+        _wait_until_drained(crew, receiver, size.deliveries)
         seconds = time.monotonic() - begun
         cpu = read_cpu(crew.pids, receiver.pid) - before
     _check(leg.name, size.deliveries, receiver)
     return Reading(size.deliveries, seconds, cpu)
 
 
-def _wait_until_drained(crew: Crew, receiver: ReceiverProcess, deliveries: int, deadline: float) -> None:
+def _wait_until_drained(crew: Crew, receiver: ReceiverProcess, deliveries: int) -> None:
     # First at the receiver, which costs nobody anything, and only for the last results at the database.
-    while not receiver.wait_for(timeout=1.0, accepted=deliveries):
+    arrived, deadline = 0, time.monotonic() + PATIENCE_SECONDS
+    while not receiver.wait_for(timeout=1.0, accepted=deliveries) and time.monotonic() < deadline:
         crew.check()
-        if time.monotonic() > deadline:
-            break
-    if not backlog.wait_until_final(deadline):
-        raise LegFailed(f"Not drained within {LEG_SECONDS:g} s; deliveries stand at {backlog.statuses()}.")
+        if (accepted := receiver.stats()["accepted"]) > arrived:
+            arrived, deadline = accepted, time.monotonic() + PATIENCE_SECONDS
+    if not backlog.wait_until_final(time.monotonic() + PATIENCE_SECONDS):
+        raise LegFailed(f"It is stuck; the deliveries stand at {backlog.statuses()}.")
 
 
 def _check(name: str, deliveries: int, receiver: ReceiverProcess) -> None:

@@ -13,6 +13,7 @@ from cryptography.fernet import Fernet
 from django.core.management import call_command
 from django.db import connections
 
+from bench.errors import BenchFailed
 from webhooks_project import boot
 
 DATABASE = "holdfast_bench"
@@ -24,7 +25,7 @@ _LOCK = 0x686F6C64
 """One bench at a time on one PostgreSQL server: key of the advisory lock, any number would do."""
 
 
-class GroundTaken(RuntimeError):
+class GroundTaken(BenchFailed):
     """The database server or the Redis database is used by something else; the message says by what."""
 
 

@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from bench.errors import BenchFailed
+
+
+class UnusableSize(BenchFailed, ValueError):
+    """A variable holds what makes no sense; the message names it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """Set by `BENCH_DELIVERIES`, `BENCH_ENDPOINTS`, `BENCH_PROCESSES` and `BENCH_ROUNDS`; smaller is noisier."""
 
-    deliveries: int = 16_000
+    deliveries: int = 12_800
     endpoints: int = 16
     processes: int = 2
     rounds: int = 2
@@ -20,15 +26,17 @@ class Size:
 
 
 def size_from(environment: Mapping[str, str]) -> Size:
-    """Read the size; what is not set keeps its default. Raises ValueError naming the variable that makes no sense."""
+    """Read the size; what is not set keeps its default. Raises UnusableSize."""
     given = {}
     for field in fields(Size):
         variable = f"BENCH_{field.name.upper()}"
         text = environment.get(variable) or str(field.default)
         if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f"{variable} is {text!r}: it must be a whole number above 0.")
+            raise UnusableSize(f"{variable} is {text!r}: it must be a whole number above 0.")
         given[field.name] = int(text)
     size = Size(**given)
     if size.deliveries % size.endpoints:
-        raise ValueError("BENCH_DELIVERIES must be a multiple of BENCH_ENDPOINTS: every event goes to every endpoint.")
+        raise UnusableSize(
+            "BENCH_DELIVERIES must be a multiple of BENCH_ENDPOINTS: every event goes to every endpoint."
+        )
     return size

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bench.backlog import Destination
+from bench.errors import BenchFailed
 from bench.legs.celery_leash import leashed_worker
 from bench.legs.leg import Leg
 from deliveries import dispatch
@@ -23,4 +24,4 @@ def holdfast(destinations: Sequence[Destination]) -> Leg:
 def _ring(endpoint_ids: Sequence[int]) -> None:
     # A ring that fails is left to the sweep, which does not run here.
     if dispatch.wake(endpoint_ids) != len(endpoint_ids):
-        raise RuntimeError("Not every endpoint could be rung for.")
+        raise BenchFailed("Not every endpoint could be rung for.")
