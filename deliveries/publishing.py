@@ -60,8 +60,10 @@ def publish(
     datetime, by default now. Raises InvalidEventType, InvalidPayload or PayloadTooLarge (all ValueErrors), and
     IdempotencyConflict when `id` is taken by other content; the caller's transaction stays usable.
     """
-    event = Event(id=id or "", type=type, tenant=tenant, occurred_at=occurred_at)
+    event = Event(id=id or "", type=type, tenant=tenant)
     event.data = data
+    if occurred_at is not None:
+        event.occurred_at = occurred_at
     if id and (stored := Event.objects.filter(pk=id).first()):
         return _same_or_conflict(event, stored, occurred_at)
     try:

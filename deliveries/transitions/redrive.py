@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
@@ -52,7 +53,7 @@ SELECT letter_id, endpoint_id, state FROM moved ORDER BY letter_id
 
 def redrive(dead_letter_ids: Sequence[int], operation_id: int, pace: Pace) -> list[Redriven]:
     """Send the open ones among these dead letters back to work, under the operation; returns those that were won."""
-    asked = {
+    asked: dict[str, Any] = {
         "letters": list(dead_letter_ids),
         "operation": operation_id,
         "start": float(pace.start_seconds),
