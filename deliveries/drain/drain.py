@@ -151,7 +151,10 @@ class Drain:
             shares[row.endpoint_id].append(row)
         for id, share in shares.items():
             self._lanes[id].feed(share, wishes[id].rows)
-        pacing.give_back({id: self._lanes[id].cost_ms(wishes[id].rows - len(share)) for id, share in shares.items()})
+        pacing.give_back(
+            {id: self._lanes[id].cost_ms(wishes[id].rows - len(share)) for id, share in shares.items()},
+            probes=[id for id, share in shares.items() if not share and self._lanes[id].is_probing],
+        )
 
     def _nap_seconds(self) -> float:
         """Until the next thing can happen: results, tokens, the end of the budget."""

@@ -32,7 +32,7 @@ class Lane:
         self.wait_until = 0.0
         self.is_busy_elsewhere = False
         self._is_drained = False
-        self._is_probing = False
+        self.is_probing = False
         self._fed_at = 0.0
         self._interval_ms = 0.0
 
@@ -53,7 +53,7 @@ class Lane:
     def note_allowance(self, allowance: Allowance, now: float) -> None:
         """Take in what pacing said: how long to wait, or that another worker is at it."""
         self._interval_ms = allowance.interval_ms
-        self._is_probing = allowance.why == "probe"
+        self.is_probing = allowance.why == "probe"
         if allowance.is_busy:
             self.is_busy_elsewhere = self._is_drained = True
         elif allowance.wait_seconds:
@@ -64,8 +64,8 @@ class Lane:
         """Take in the circuit's state after a report: stop unless it is closed; go on after a probe came through."""
         if circuit != "closed":
             self.channel.stop()
-        elif self._is_probing:
-            self._is_probing = self._is_drained = False
+        elif self.is_probing:
+            self.is_probing = self._is_drained = False
             self.wait_until = 0.0
 
     def cost_ms(self, requests: int) -> float:
@@ -79,6 +79,9 @@ class Lane:
     def feed(self, rows: Sequence[Claimed], wanted: int) -> None:
         """Send claimed rows; fewer than wanted means that nothing more is due."""
         now = time.monotonic()
+        if not rows:
+            # What was taken is given back, so there is no wait either.
+            self.wait_until = 0.0
         if len(rows) < wanted:
             self._is_drained = True
         elif self._fed_at and now - self._fed_at < KEEPS_UP_SECONDS:

@@ -105,16 +105,19 @@ def report(tallies: Mapping[int, Tally], *, rng: random.Random | None = None, no
     return {id: state.decode() for id, state in zip(tallies, pipeline.execute(), strict=True)}
 
 
-def give_back(costs_ms: Mapping[int, float]) -> None:
-    """Return what a take granted and no request used, so that a trickle does not eat up the limit."""
-    if not any(costs_ms.values()):
+def give_back(costs_ms: Mapping[int, float], probes: Collection[int] = (), *, now_ms: int = 0) -> None:
+    """Return what a take granted and no request used, so that a trickle does not eat up the limit.
+
+    `costs_ms` is what the unused requests of each endpoint cost of its limit; `probes` are the endpoints whose probe
+    found nothing to send.
+    """
+    returned = {id for id, cost_ms in costs_ms.items() if cost_ms} | set(probes)
+    if not returned:
         return
     pipeline = redis_client().pipeline(transaction=False)
-    for id, cost_ms in costs_ms.items():
-        if cost_ms:
-            (flow,) = keys(id, "flow")
-            pipeline.hincrbyfloat(flow, "full_at", -cost_ms)
-            pipeline.expire(flow, rules.KEEP_SECONDS)
+    for id in returned:
+        args: list[str | int | float] = [costs_ms.get(id, 0), int(id in probes), now_ms]
+        _script("give_back")(keys=keys(id, "flow"), args=args, client=pipeline)
     pipeline.execute()
 
 

@@ -8,7 +8,7 @@ local good, bad, trailing = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[
 local hold_ms, hold_reason = tonumber(ARGV[4]), ARGV[5]
 local streak_opens, samples, ratio, window_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local first_ms, longest_ms, chance, now = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
-local KEEP_MS = 86400000
+local KEEP_MS = 90000000
 
 if now == 0 then
     local time = redis.call('TIME')
@@ -28,7 +28,7 @@ local function ramp(from, reason)
     redis.call('HSET', flow, 'ramp_at', from, 'ramp_reason', reason)
 end
 
-local state = redis.call('HMGET', flow, 'circuit', 'opened', 'streak', 'since', 'good', 'bad')
+local state = redis.call('HMGET', flow, 'circuit', 'opened', 'streak', 'since', 'good', 'bad', 'held_until')
 local circuit, opened, streak = state[1] or 'closed', tonumber(state[2]) or 0, tonumber(state[3]) or 0
 local since, all_good, all_bad = tonumber(state[4]) or now, tonumber(state[5]) or 0, tonumber(state[6]) or 0
 
@@ -57,8 +57,11 @@ end
 -- Results that come in while it is open were on their way before: they say nothing new.
 
 if hold_ms > 0 then
-    redis.call('HSET', flow, 'held_until', now + hold_ms, 'hold_reason', hold_reason)
-    if circuit == 'closed' then ramp(now + hold_ms, hold_reason) end
+    local held_until = now + hold_ms
+    if held_until > (tonumber(state[7]) or 0) then
+        redis.call('HSET', flow, 'held_until', held_until, 'hold_reason', hold_reason)
+        if circuit == 'closed' then ramp(held_until, hold_reason) end
+    end
 end
 redis.call('PEXPIRE', flow, KEEP_MS)
 return circuit

@@ -10,5 +10,5 @@ if ARGV[2] == '1' then
     redis.call('DEL', KEYS[1])
 end
 redis.call('HSET', KEYS[1], 'ramp_at', now, 'ramp_reason', ARGV[1])
-redis.call('PEXPIRE', KEYS[1], 86400000)
+redis.call('PEXPIRE', KEYS[1], 90000000)
 return 1

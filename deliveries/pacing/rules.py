@@ -36,8 +36,9 @@ RAMP_START_SHARE: Final = 1 / 64
 SLOW_DOWN_SECONDS: Final = 2.0
 """How long an endpoint that asked for less without naming a time is left alone."""
 
-KEEP_SECONDS: Final = 86_400
-"""How long the pace of an endpoint is remembered after the last word about it; the scripts say the same."""
+KEEP_SECONDS: Final = 90_000
+"""How long the pace of an endpoint is remembered after the last word about it; the scripts say the same. An hour more
+than the longest Retry-After, so that the ramp behind it is not forgotten."""
 
 
 def burst_size(rate: float) -> int:

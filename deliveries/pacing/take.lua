@@ -7,7 +7,7 @@ local lease, knock, flow = KEYS[1], KEYS[2], KEYS[3]
 local token, lease_ms, wanted = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local limit, burst_s = tonumber(ARGV[4]), tonumber(ARGV[5])
 local ramp_ms, ramp_full, probe_ms, now = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local KEEP_MS = 86400000
+local KEEP_MS = 90000000
 
 if now == 0 then
     local time = redis.call('TIME')

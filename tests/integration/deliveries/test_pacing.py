@@ -304,7 +304,8 @@ def test_every_key_expires():
     give_back({9: 50.0})
 
     found = list(redis_client().scan_iter("holdfast:*"))
-    assert len(found) == 5
+    # What is given back to a server that forgot leaves no key at all.
+    assert len(found) == 4
     assert [key for key in found if redis_client().pttl(key) < 0] == []
 
 

@@ -17,7 +17,7 @@ _ids = count(1_000_000)
 
 @dataclass(slots=True)
 class Asked:
-    """One endpoint, one clock. Times are milliseconds since 1970, as large as real ones: rounding is part of the matter."""
+    """One endpoint, one clock. Times are milliseconds since 1970, as large as real ones: they are rounded alike."""
 
     limit: float | None = None
     now_ms: int = 1_750_000_000_000
@@ -50,6 +50,10 @@ class Asked:
     def give_back(self, requests: int, allowance: Allowance) -> None:
         """Return granted requests unused."""
         pacing.give_back({self.id: requests * allowance.interval_ms})
+
+    def give_back_probe(self) -> None:
+        """Return a granted probe unused."""
+        pacing.give_back({}, [self.id], now_ms=self.now_ms)
 
     def lifetimes_ms(self) -> dict[str, int]:
         """How long each of its keys has to live; -1 is for ever."""
