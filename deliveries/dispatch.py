@@ -6,7 +6,6 @@ at most, whatever the backlog.
 """
 
 import logging
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -26,18 +25,30 @@ NEAR_SECONDS = 90.0
 """Waits up to this long travel as a Celery countdown, well inside the broker's visibility timeout; longer ones belong
 to the sweep."""
 
+TIMER_TOLERANCE_SECONDS = 1.0
+"""A message that comes this little too late for a delivery is good enough: no second one is sent."""
+
+_NEVER = float("inf")
+
 SLOW_SECONDS = 360
 """How long an endpoint stays on the slow queue after its last bad drain; longer than a circuit waits for its probe."""
 
 DELIVER, ANNOUNCE = "deliveries.deliver", "deliveries.announce"
 HEALTHY_QUEUE, SLOW_QUEUE, DEAD_LETTER_QUEUE = "deliveries", "deliveries.slow", "dead_letters"
 
-# One timer an endpoint, unless the new one is earlier by more than the tolerance.
-_SET_TIMER = """
-local planned = tonumber(redis.call('GET', KEYS[1]))
-if planned and planned <= tonumber(ARGV[1]) + 1 then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
+# A timer whose time has not come stays: its message is still on its way, and a second one would be one too many. Times
+# are Redis's own, as the worker that sets a timer and the one that it wakes may disagree by their clocks.
+_SILENCE = """
+local time = redis.call('TIME')
+local planned = tonumber(redis.call('GET', KEYS[2]))
+if planned and planned <= time[1] + time[2] / 1000000 + 1 then redis.call('DEL', KEYS[2]) end
+redis.call('DEL', KEYS[1])
+return redis.call('EXISTS', KEYS[3])
+"""
+
+_NOTE_TIMER = """
+local time = redis.call('TIME')
+redis.call('SET', KEYS[1], string.format('%.3f', time[1] + time[2] / 1000000 + ARGV[1]), 'PX', ARGV[2])
 """
 
 _UNREACHABLE = (redis.RedisError, KombuError, OSError)
@@ -45,10 +56,13 @@ _UNREACHABLE = (redis.RedisError, KombuError, OSError)
 
 def wake(endpoint_ids: Collection[int]) -> int:
     """Ring for endpoints that have due deliveries; returns how many were rung. A bell that rings is left alone."""
+    unrung: list[int] = []
     try:
         unrung, slow = _ring_bells(sorted(endpoint_ids))
         _send_wake_ups(unrung, slow)
     except _UNREACHABLE as error:
+        # A bell that nobody will hear must not keep the sweep from ringing.
+        _pipeline_each(unrung, lambda pipeline, id: pipeline.delete(_bell(id)))
         logger.warning("broker away, %d endpoints wait for the sweep: %s", len(endpoint_ids), error)
         return 0
     return len(unrung)
@@ -61,30 +75,27 @@ def silence(endpoint_ids: Sequence[int]) -> set[int]:
     """
     pipeline = redis_client().pipeline(transaction=False)
     for id in endpoint_ids:
-        pipeline.delete(_bell(id), _timer(id))
-        pipeline.exists(_slow(id))
-    answers = pipeline.execute()[1::2]
-    return {id for id, is_slow in zip(endpoint_ids, answers, strict=True) if is_slow}
+        pipeline.eval(_SILENCE, 3, _bell(id), _timer(id), _slow(id))
+    return {id for id, is_slow in zip(endpoint_ids, pipeline.execute(), strict=True) if is_slow}
 
 
 def set_timers(waits: Mapping[int, float]) -> dict[int, float]:
-    """Of the endpoints that become due in `waits` seconds, return those for which no earlier timer is set already.
+    """Of the endpoints that become due in `waits` seconds, return those for which no message comes by then already.
 
-    The caller sends the message (a Celery retry with countdown); waits beyond NEAR_SECONDS are left to the sweep.
+    The caller sends one message for all of them, for when the first is due (a Celery retry with countdown). Waits
+    beyond NEAR_SECONDS are left to the sweep.
     """
     near = {id: wait for id, wait in waits.items() if wait <= NEAR_SECONDS}
     if not near:
         return {}
-    now = time.time()
-    pipeline = redis_client().pipeline(transaction=False)
-    for id, wait in near.items():
-        pipeline.eval(_SET_TIMER, 1, _timer(id), now + wait, int((wait + BELL_SECONDS) * 1000))
     try:
-        answers = pipeline.execute()
+        planned = _seconds_to_timers(near)
+        unset = {id: wait for id, wait in near.items() if planned.get(id, _NEVER) > wait + TIMER_TOLERANCE_SECONDS}
+        _note_timers(unset)
     except _UNREACHABLE as error:
         logger.warning("broker away, %d timers are left to the sweep: %s", len(near), error)
         return {}
-    return {id: wait for (id, wait), is_set in zip(near.items(), answers, strict=True) if is_set}
+    return unset
 
 
 def mark_slow(endpoint_ids: Collection[int]) -> None:
@@ -119,6 +130,26 @@ def _ring_bells(endpoint_ids: Sequence[int]) -> tuple[list[int], set[int]]:
         [id for id, is_rung in zip(endpoint_ids, rung, strict=True) if is_rung],
         {id for id, is_slow in zip(endpoint_ids, slow, strict=True) if is_slow},
     )
+
+
+def _seconds_to_timers(endpoint_ids: Collection[int]) -> dict[int, float]:
+    pipeline = redis_client().pipeline(transaction=False)
+    pipeline.time()
+    for id in endpoint_ids:
+        pipeline.get(_timer(id))
+    (seconds, microseconds), *planned = pipeline.execute()
+    now = seconds + microseconds / 1_000_000
+    return {id: float(at) - now for id, at in zip(endpoint_ids, planned, strict=True) if at is not None}
+
+
+def _note_timers(waits: Mapping[int, float]) -> None:
+    """Note for each endpoint when the one message for all of them comes."""
+    if waits:
+        soonest = min(waits.values())
+        pipeline = redis_client().pipeline(transaction=False)
+        for id in waits:
+            pipeline.eval(_NOTE_TIMER, 1, _timer(id), soonest, int((soonest + BELL_SECONDS) * 1000))
+        pipeline.execute()
 
 
 def _send_wake_ups(endpoint_ids: Sequence[int], slow: Collection[int]) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -71,8 +72,7 @@ class Stack:
                     stderr=subprocess.STDOUT,
                 )
         for name in missing:
-            sign = "beat: Starting" if name == "beat" else "ready."
-            eventually(lambda name=name, sign=sign: sign in self.log(name)[already_read[name] :], within=START_SECONDS)
+            eventually(partial(self._is_up, name, already_read[name]), within=START_SECONDS)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Signal a process, without waiting for what it does about it."""
@@ -103,6 +103,10 @@ class Stack:
     def tails(self) -> dict[str, str]:
         """The end of each log, for the report of a failed test."""
         return {name: "\n".join(self.log(name).splitlines()[-LOG_TAIL_LINES:]) for name in COMMANDS}
+
+    def _is_up(self, name: str, already_read: int) -> bool:
+        sign = "beat: Starting" if name == "beat" else "ready."
+        return sign in self.log(name)[already_read:]
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.log"

@@ -156,7 +156,7 @@ def test_a_rolled_back_transaction_leaves_nothing_and_sends_nothing(subscribe, r
 
     with transaction.atomic():
         undone = publish("payment.completed", {}, tenant=name)
-        Event.objects.create(type="payment.completed", tenant=name, data={})
+        Event.objects.create(type="payment.completed", tenant=name, data={})  # type: ignore[misc]
         transaction.set_rollback(True)
     fence = publish("payment.completed", {}, tenant=name)
     eventually(lambda: is_delivered(fence))
@@ -170,9 +170,9 @@ def test_a_rolled_back_transaction_leaves_nothing_and_sends_nothing(subscribe, r
 def test_an_event_saved_by_the_orm_arrives_like_a_published_one(subscribe, receiver, name):
     endpoint = subscribe()
 
-    saved = Event(type="payment.completed", tenant=name, data={"by": "save"})
+    saved = Event(type="payment.completed", tenant=name, data={"by": "save"})  # type: ignore[misc]
     saved.save()
-    created = Event.objects.create(type="payment.completed", tenant=name, data={"by": "create"})
+    created = Event.objects.create(type="payment.completed", tenant=name, data={"by": "create"})  # type: ignore[misc]
     eventually(lambda: is_delivered(saved) and is_delivered(created))
 
     bodies = {request["body"] for request in receiver.requests(f"/named/{endpoint.description}")}
