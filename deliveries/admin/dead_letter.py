@@ -1,7 +1,7 @@
 """Dead letters in the admin: the whole request that did not arrive, why, and the two ways out."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -21,6 +21,8 @@ from endpoints.admin.presentation import badge, endpoint_with_state, link, link_
 from endpoints.admin.tables import LogAdmin, row_number
 from endpoints.models import Endpoint
 
+EVERY: Final = "all"
+
 
 class ResolutionFilter(ChoiceFilter):
     """Open ones unless something else is asked for: those are the ones that need somebody."""
@@ -34,7 +36,7 @@ class ResolutionFilter(ChoiceFilter):
         return super().queryset(request, queryset)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        for value in (*self.values, "all"):
+        for value in (*self.values, EVERY):
             yield {
                 "selected": (self.value() or Resolution.OPEN) == value,
                 "query_string": changelist.get_query_string({self.parameter_name: value}),
@@ -49,7 +51,7 @@ class FailureClassFilter(ChoiceFilter):
 
 
 class DeadLetterAdmin(PageAdmin, LogAdmin):
-    list_display = ("row", "written", "failure_class", "reason", "endpoint_link", "event_type", "resolved_as")
+    list_display = ("row", "written", "failure_class", "reason", "endpoint_link", "event_type")
     list_filter = (ResolutionFilter, FailureClassFilter, AgeFilter, EndpointFilter)
     list_select_related = ("endpoint",)
     search_fields = ("pk",)
@@ -77,6 +79,10 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DeadLetter]:
         big = ("body", "headers", "attempts", "endpoint__headers", "endpoint__ca_certificate")
         return super().get_queryset(request).defer(*big)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """The resolution is a column only where it differs from row to row."""
+        return (*self.list_display, "resolved_as") if request.GET.get("resolution") == EVERY else self.list_display
 
     def has_redrive_permission(self, request: HttpRequest) -> bool:
         """Named by the redrive action."""

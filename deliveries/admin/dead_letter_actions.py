@@ -48,7 +48,8 @@ def redrive_selected(
     operation = operations.run(
         request,
         lambda: redrive(rows, actor=request.user.get_username(), note=note, selection=words),
-        "dead letters redriven",
+        one="dead letter redriven",
+        many="dead letters redriven",
     )
     if operation:
         operations.log(request, _moved(operation.pk), f"Redriven. {note}".strip())
@@ -68,7 +69,8 @@ def discard_selected(
     operation = operations.run(
         request,
         lambda: discard(rows, actor=request.user.get_username(), note=note, selection=words),
-        "dead letters discarded",
+        one="dead letter discarded",
+        many="dead letters discarded",
     )
     if operation:
         operations.log(request, _moved(operation.pk), f"Discarded. {note}")

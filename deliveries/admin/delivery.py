@@ -42,7 +42,8 @@ def replay(
     operation = operations.run(
         request,
         lambda: replay_deliveries(rows, actor=request.user.get_username(), note=note, selection=words),
-        "deliveries go out again",
+        one="delivery goes out again",
+        many="deliveries go out again",
     )
     if operation:
         operations.log(request, [operation], "Replayed deliveries.")
@@ -58,7 +59,6 @@ class DeliveryAdmin(PageAdmin, LogAdmin):
         "tries",
         "outcome",
         "moves",
-        "created",
     )
     list_filter = (StatusFilter, EndpointFilter, EventFilter)
     list_select_related = ("event", "endpoint")

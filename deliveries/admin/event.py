@@ -49,7 +49,8 @@ def replay(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: Q
     operation = operations.run(
         request,
         lambda: replay_events(rows, actor=request.user.get_username(), note=note, selection=words),
-        "deliveries go out again",
+        one="delivery goes out again",
+        many="deliveries go out again",
     )
     if operation:
         operations.log(request, [operation], "Replayed events.")

@@ -22,15 +22,17 @@ def selection_in_words(request: HttpRequest, count: int, noun: str) -> str:
     return f"All {count} {noun} in the admin's list{f' with {chosen}' if chosen else ''}."
 
 
-def run(request: HttpRequest, operate: Callable[[], Operation], done: str) -> Operation | None:
-    """Run a verb and say what came of it; a refusal becomes a message, and None."""
+def run(request: HttpRequest, operate: Callable[[], Operation], one: str, many: str) -> Operation | None:
+    """Run a verb and say what came of it to `one` row or `many`; a refusal becomes a message, and None."""
     try:
         operation = operate()
     except HoldfastError as refusal:
         messages.error(request, str(refusal))
         return None
     details = link("deliveries", "operation", operation.pk, "details")
-    text = format_html("{} {} ({}). {}", operation.moved, done, details, _left(operation))
+    text = format_html(
+        "{} {} ({}). {}", operation.moved, one if operation.moved == 1 else many, details, _left(operation)
+    )
     (messages.warning if operation.refused or not operation.moved else messages.success)(request, text)
     return operation
 

@@ -39,7 +39,7 @@ def test_an_operator_finds_a_dead_letter_and_redrives_it(signed_in: Chrome):
     signed_in.find_element(By.CSS_SELECTOR, "input[value='Redrive them']").click()
 
     said = signed_in.find_element(By.CSS_SELECTOR, ".messagelist .success").text
-    assert said.startswith("1 dead letters redriven")
+    assert said.startswith("1 dead letter redriven")
     letter.refresh_from_db()
     assert letter.resolution == Resolution.REDRIVEN
     assert letter.delivery.status == Status.PENDING

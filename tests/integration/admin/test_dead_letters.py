@@ -106,7 +106,7 @@ def test_what_somebody_else_resolved_meanwhile_is_counted_and_said(signed_in):
     answer = run_action(signed_in(REDRIVE), "redrive_selected", mine, theirs)
 
     said = messages_of(answer)[0]
-    assert said.startswith("1 dead letters redriven")
+    assert said.startswith("1 dead letter redriven")
     assert "Left alone: 1 already discarded" in said
 
 
@@ -132,7 +132,7 @@ def test_discarding_needs_a_note(signed_in):
 
     letter.refresh_from_db()
     assert letter.resolution == Resolution.DISCARDED
-    assert messages_of(answer)[0].startswith("1 dead letters discarded")
+    assert messages_of(answer)[0].startswith("1 dead letter discarded")
     assert LogEntry.objects.get().change_message == "Discarded. Their test account."
 
 

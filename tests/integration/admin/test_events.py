@@ -92,7 +92,7 @@ def test_replaying_an_event_sends_it_again(signed_in):
         "lost on their side",
         1,
     )
-    assert messages_of(answer)[0].startswith("1 deliveries go out again")
+    assert messages_of(answer)[0].startswith("1 delivery goes out again")
 
 
 def test_replaying_a_delivery_needs_its_permission(signed_in):

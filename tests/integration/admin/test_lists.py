@@ -163,6 +163,17 @@ def test_only_those_who_see_urls_can_search_by_them(operator: Client, signed_in)
     assert found == [True, False]
 
 
+def test_a_list_keeps_its_order_whatever_the_address_asks_for(operator: Client):
+    events = [make_event(type=type) for type in ("b", "a", "c")]
+
+    shown = [
+        list(operator.get(f"{_address('deliveries_event')}?o={order}").context["cl"].result_list)
+        for order in ("2", "-2")
+    ]
+
+    assert shown == [events[::-1], events[::-1]]
+
+
 @pytest.mark.parametrize("number", ["0", "99999999999999999999999", "abc", "-1", "٣"])
 def test_a_number_that_is_none_finds_nothing_and_breaks_nothing(operator: Client, number: str):
     _rows_everywhere(tenant="one")
