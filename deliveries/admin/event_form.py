@@ -1,5 +1,7 @@
 """The form that publishes an event by hand."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from django import forms
@@ -37,12 +39,15 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
-        if self.errors:
-            return
         draft = Event(type=self.instance.type, tenant=self.instance.tenant)
-        draft.data = self.instance.data = self.cleaned_data["data"]
+        if not {"type", "tenant"} & set(self.errors):
+            self._try(draft.ensure_publishable)
+        if not self.errors:
+            draft.data = self.instance.data = self.cleaned_data["data"]
+            self._try(partial(draft.render, _LONGEST_SEQUENCE))
+
+    def _try(self, rule: Callable[[], None]) -> None:
         try:
-            draft.ensure_publishable()
-            draft.render(_LONGEST_SEQUENCE)
+            rule()
         except InvalidEvent as error:
             self.add_error(error.field if error.field in self.fields else "data", str(error))

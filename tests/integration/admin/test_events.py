@@ -58,6 +58,12 @@ def test_a_broken_rule_is_said_beside_its_field(operator: Client, field: str, ty
     assert not Event.objects.exists()
 
 
+def test_all_broken_rules_are_said_at_once(operator: Client):
+    answer = operator.post(reverse(ADD), {"type": "a..b", "tenant": "", "data": "{"})
+
+    assert set(answer.context["adminform"].form.errors) == {"type", "data"}
+
+
 def test_a_body_is_shown_as_it_is_stored(operator: Client):
     event = make_event(data={"big": 12345678901234567890123, "small": 1e-7, "text": "<b>é</b>"})
     stored = event.body.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
