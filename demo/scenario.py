@@ -36,6 +36,7 @@ def run(folder: Path, checkout: Path, environment: Mapping[str, str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     logging.getLogger().setLevel(logging.WARNING)
+    screen.prepare()
     screen.line("Holdfast demo")
     screen.line(f"{cast.EVENTS} events, seven endpoints that answer in seven ways, one promise: nothing is lost.")
     screen.heading("1  Start the stack")

@@ -1,11 +1,18 @@
 """Headings and sentences on standard output: bold on a terminal, plain elsewhere."""
 
+import io
 import os
 import sys
 import textwrap
 from collections.abc import Iterable
 
 WIDTH = 100
+
+
+def prepare() -> None:
+    """Let an output that knows no box characters show question marks instead of failing; call once, first."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def is_terminal() -> bool:

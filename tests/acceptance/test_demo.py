@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -26,17 +27,28 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def demo(data_dir: Path) -> "subprocess.CompletedProcess[str]":
-    environment = {name: value for name, value in os.environ.items() if name not in CHOSEN_BY_THE_TESTS}
-    return subprocess.run(
-        [sys.executable, "manage.py", "demo"],
-        cwd=ROOT,
-        env={**environment, "HOLDFAST_DATA_DIR": str(data_dir)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+def start(data_dir: Path) -> Callable[[], "subprocess.Popen[str]"]:
+    """Starts a demo on services of its own."""
+    inherited = {name: value for name, value in os.environ.items() if name not in CHOSEN_BY_THE_TESTS}
+
+    def start() -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "demo"],
+            cwd=ROOT,
+            env={**inherited, "HOLDFAST_DATA_DIR": str(data_dir)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def demo(start: Callable[[], "subprocess.Popen[str]"]) -> "subprocess.CompletedProcess[str]":
+    process = start()
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +80,27 @@ def test_the_table_says_what_became_of_each_endpoint(demo: "subprocess.Completed
 
 
 def test_nothing_of_it_is_running_afterwards(demo: "subprocess.CompletedProcess[str]", data_dir: Path) -> None:
-    marker = f"HOLDFAST_DATA_DIR={data_dir}"
-    assert [process.pid for process in psutil.process_iter() if marker in _environment_of(process)] == []
+    assert _running_for(data_dir) == []
 
 
-def _environment_of(process: psutil.Process) -> set[str]:
+def test_ctrl_c_in_the_middle_ends_all_of_it(start: Callable[[], "subprocess.Popen[str]"], data_dir: Path) -> None:
+    with start() as process:
+        assert process.stdout is not None
+        assert any(line.startswith("2  Publish") for line in process.stdout)
+        assert len(_running_for(data_dir)) >= 5  # itself, two workers, beat, the receiver
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 130
+    assert _running_for(data_dir) == []
+
+
+def _running_for(data_dir: Path) -> list[int]:
+    """The processes whose environment names the data folder; the servers' own environment may not."""
+    return [process.pid for process in psutil.process_iter() if _names(process, data_dir)]
+
+
+def _names(process: psutil.Process, data_dir: Path) -> bool:
     try:
-        return {f"{name}={value}" for name, value in process.environ().items()}
+        return process.environ().get("HOLDFAST_DATA_DIR") == str(data_dir)
     except psutil.Error:
-        return set()
+        return False
