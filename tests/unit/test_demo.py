@@ -91,7 +91,7 @@ def test_a_percentile_is_a_value_that_occurred() -> None:
 
 def test_figures_are_set_flush_right_below_their_heading() -> None:
     assert table(["name", "dead"], [["a", "1"], ["longer", "1,000"]], right=[1]) == [
-        "name       dead",
+        "name      dead",
         "──────   ─────",
         "a            1",
         "longer   1,000",

@@ -32,6 +32,10 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stderr.write("\nStopped; nothing of the demo is running any more.")
             sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Whoever read this has left (`| head`). Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         except StackRunning as error:
             raise CommandError("Another demo is running from this checkout; wait for it or stop it.") from error
         except (PlaceRefused, ProcessDied) as error:
