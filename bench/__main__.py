@@ -9,7 +9,7 @@ from importlib import import_module
 from bench import ground
 from bench.errors import BenchFailed
 
-BENCHES = ("drain",)
+BENCHES = ("drain", "pacing", "isolation", "recovery")
 
 
 def main(argv: list[str]) -> int:

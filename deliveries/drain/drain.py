@@ -227,7 +227,7 @@ class Drain:
         held = pacing.waits(due)
         now = time.monotonic()
         for lane in lanes:
-            wait = max(due.get(lane.id, 0.0), held.get(lane.id, 0.0), lane.wait_until - now)
+            wait = max(due.get(lane.id, 0.0), held.get(lane.id, 0.0), lane.wait_for_timer(now))
             if lane.id in due and wait > 0:
                 self._waits[lane.id] = wait
             elif lane.id in due or lane.id in knocked:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from deliveries.drain.channel import Channel
-from deliveries.pacing import Allowance
+from deliveries.pacing import Allowance, rules
 from deliveries.recipients import Recipient
 from deliveries.transitions.claim import Claimed
 
@@ -19,6 +19,10 @@ SLOW_ANSWER_MS = 1000
 
 SHORT_WAIT_SECONDS = 1.0
 """Waits for tokens up to this long are sat out in the drain; longer ones become timers."""
+
+GATHER_SECONDS = rules.BURST_SECONDS / 2
+"""Where a limit is reached, so many seconds' worth of tokens is fetched at once: half of what the bucket holds, so that
+none run over while they gather, and a worker claims ten times a second, not once a request."""
 
 
 class Lane:
@@ -57,7 +61,7 @@ class Lane:
         if allowance.is_busy:
             self.is_busy_elsewhere = self._is_drained = True
         elif allowance.wait_seconds:
-            self.wait_until = now + allowance.wait_seconds
+            self.wait_until = now + max(allowance.wait_seconds, GATHER_SECONDS)
             self._is_drained = self._is_drained or allowance.wait_seconds > SHORT_WAIT_SECONDS
 
     def note_circuit(self, circuit: str) -> None:
@@ -67,6 +71,11 @@ class Lane:
         elif self.is_probing:
             self.is_probing = self._is_drained = False
             self.wait_until = 0.0
+
+    def wait_for_timer(self, now: float) -> float:
+        """Seconds until more may be taken; 0 when that is only a token away, which the next drain sits out."""
+        wait = max(self.wait_until - now, 0.0)
+        return 0.0 if self._interval_ms and wait <= SHORT_WAIT_SECONDS else wait
 
     def cost_ms(self, requests: int) -> float:
         """What so many requests took from the rate limit, in the milliseconds that `pacing.give_back` takes."""
