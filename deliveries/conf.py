@@ -28,6 +28,9 @@ class Conf:
     dead_letter_days: float = 90.0
     """How long final events, their attempts and resolved dead letters are kept. Open dead letters stay for good."""
 
+    admin_rate_per_second: float = 50.0
+    """The pace of a redrive or replay from the admin, when it moves more than a handful; the commands choose theirs."""
+
     http_threads: int = 256
     """Most requests one worker process has in flight."""
 
@@ -44,7 +47,7 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
     if unknown := [name for name, _ in entries if name.lower() not in known]:
         raise ValueError(f"HOLDFAST has no setting {', '.join(unknown)}; known are {', '.join(sorted(known)).upper()}.")
     made = Conf(**{name.lower(): value for name, value in entries})
-    for name in ("wake_size", "task_budget_seconds", "http_threads", "event_days", "attempt_days", "dead_letter_days"):
+    for name in ("wake_size", "task_budget_seconds", "http_threads", "event_days", "attempt_days", "dead_letter_days", "admin_rate_per_second"):
         value = getattr(made, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")

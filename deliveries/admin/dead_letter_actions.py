@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 
 from deliveries.admin import operations
 from deliveries.models import DeadLetter
+from deliveries.order import order_notes
 from deliveries.redrive import Preview, discard, preview_discard, preview_redrive, redrive
 from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
-from endpoints.admin.tables import COUNT_CAP
+from endpoints.admin.tables import COUNT_CAP, capped_count
 from endpoints.models import Endpoint
 
 SHOWN_ENDPOINTS: Final = 10
@@ -40,14 +41,25 @@ def redrive_selected(
     model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[DeadLetter]
 ) -> HttpResponse | None:
     rows = chosen_rows(model_admin, request, listed)
-    question = replace(REDRIVE, facts=_endpoints(rows), warnings=_warnings(preview_redrive(rows[:COUNT_CAP])))
+    count = capped_count(rows, COUNT_CAP)
+    question = replace(
+        REDRIVE,
+        facts=[*_endpoints(rows), *operations.pace_in_words(count)],
+        warnings=[*_warnings(preview_redrive(rows[:COUNT_CAP])), *order_notes(rows[:COUNT_CAP])],
+    )
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, rows.count(), "dead letters")
+    words = operations.selection_in_words(request, count, "dead letters")
     operation = operations.run(
         request,
-        lambda: redrive(rows, actor=request.user.get_username(), note=note, selection=words),
+        lambda: redrive(
+            rows,
+            actor=request.user.get_username(),
+            note=note,
+            selection=words,
+            rate_per_second=operations.rate_for(count),
+        ),
         one="dead letter redriven",
         many="dead letters redriven",
     )

@@ -1,6 +1,7 @@
 """Deliveries in the admin: where each stands and why, and the way to send one again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from django.contrib import admin
@@ -18,7 +19,7 @@ from deliveries.statuses import SENTENCES, Status
 from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
 from endpoints.admin.page import Button, PageAdmin, Table, Text
 from endpoints.admin.presentation import EMPTY, badge, endpoint_with_state, link, link_to, may, moment
-from endpoints.admin.tables import LogAdmin, row_number
+from endpoints.admin.tables import COUNT_CAP, LogAdmin, capped_count, row_number
 from endpoints.models import State
 
 REPLAY: Final = Question(
@@ -35,13 +36,21 @@ def replay(
     model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[Delivery]
 ) -> HttpResponse | None:
     rows = chosen_rows(model_admin, request, listed)
-    note = confirmed_note(model_admin, request, rows, REPLAY)
+    count = capped_count(rows, COUNT_CAP)
+    question = replace(REPLAY, facts=operations.pace_in_words(count))
+    note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, rows.count(), "deliveries")
+    words = operations.selection_in_words(request, count, "deliveries")
     operation = operations.run(
         request,
-        lambda: replay_deliveries(rows, actor=request.user.get_username(), note=note, selection=words),
+        lambda: replay_deliveries(
+            rows,
+            actor=request.user.get_username(),
+            note=note,
+            selection=words,
+            rate_per_second=operations.rate_for(count),
+        ),
         one="delivery goes out again",
         many="deliveries go out again",
     )

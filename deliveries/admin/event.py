@@ -1,6 +1,7 @@
 """Events in the admin: publish one by hand, look at every one, replay them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from django.contrib import admin
@@ -17,7 +18,7 @@ from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
 from endpoints.admin.filters import TypedFilter
 from endpoints.admin.page import PageAdmin, Table, Text
 from endpoints.admin.presentation import badge, link, link_to, list_link, may, moment
-from endpoints.admin.tables import BigTableAdmin
+from endpoints.admin.tables import COUNT_CAP, BigTableAdmin, capped_count
 
 SHOWN_DELIVERIES: Final = 50
 
@@ -42,13 +43,21 @@ class TenantFilter(TypedFilter):
 @admin.action(description="Replay", permissions=["replay"])
 def replay(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[Event]) -> HttpResponse | None:
     rows = chosen_rows(model_admin, request, listed)
-    note = confirmed_note(model_admin, request, rows, REPLAY)
+    count = capped_count(rows, COUNT_CAP)
+    question = replace(REPLAY, facts=operations.pace_in_words(count))
+    note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, rows.count(), "events")
+    words = operations.selection_in_words(request, count, "events")
     operation = operations.run(
         request,
-        lambda: replay_events(rows, actor=request.user.get_username(), note=note, selection=words),
+        lambda: replay_events(
+            rows,
+            actor=request.user.get_username(),
+            note=note,
+            selection=words,
+            rate_per_second=operations.rate_for(count),
+        ),
         one="delivery goes out again",
         many="deliveries go out again",
     )

@@ -1,7 +1,7 @@
 """Running redrive, discard and replay from the admin: in the user's name, logged, and told in one message."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -9,9 +9,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from deliveries.conf import conf
 from deliveries.errors import HoldfastError
 from deliveries.models import Operation
 from endpoints.admin.presentation import link
+
+AT_ONCE: Final = 20
+"""Rows that one action sends out without a pace: what a person ticks by hand on a page."""
 
 
 def selection_in_words(request: HttpRequest, count: int, noun: str) -> str:
@@ -20,6 +24,23 @@ def selection_in_words(request: HttpRequest, count: int, noun: str) -> str:
         return f"{count} {noun} ticked in the admin."
     chosen = "&".join(f"{name}={value}" for name, value in request.GET.items())
     return f"All {count} {noun} in the admin's list{f' with {chosen}' if chosen else ''}."
+
+
+def rate_for(count: int) -> float | None:
+    """Deliveries a second at which so many rows go out; a handful goes at once."""
+    return conf().admin_rate_per_second if count > AT_ONCE else None
+
+
+def pace_in_words(count: int) -> list[str]:
+    """What the asking page says about the pace."""
+    rate = rate_for(count)
+    if rate is None:
+        return []
+    return [f"They go out at {rate:g} a second, over {_duration(count / rate)}; the operation's page can stop them."]
+
+
+def _duration(seconds: float) -> str:
+    return f"about {seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
 def run(request: HttpRequest, operate: Callable[[], Operation], one: str, many: str) -> Operation | None:

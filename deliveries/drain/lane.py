@@ -68,6 +68,8 @@ class Lane:
         """Take in the circuit's state after a report: stop unless it is closed; go on after a probe came through."""
         if circuit != "closed":
             self.channel.stop()
+            # How long it stays open is pacing's to say; what the take said before the probe is over.
+            self.wait_until = 0.0
         elif self.is_probing:
             self.is_probing = self._is_drained = False
             self.wait_until = 0.0

@@ -65,4 +65,4 @@ class DeadLetter(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"#{self.pk} {self.failure_class}: {self.reason}"
+        return f"#{self.pk} {self.failure_class}"
