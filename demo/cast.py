@@ -48,10 +48,9 @@ SLOW = Part(
 )
 FLAKY = Part(
     "flaky",
-    "/named/flaky",
-    "500 for a while, then 200",
-    "failures open its circuit; a probe finds it well; a ramp, then all are delivered",
-    at_first="status/500",
+    "/stumble/2/flaky",
+    "500 twice, then 200",
+    "two are tried again; all are delivered",
 )
 BROKEN = Part(
     "broken",
@@ -70,10 +69,9 @@ PICKY = Part(
 GONE = Part("gone", "/status/410/gone", "410", "disabled at the first answer; the rest is held, not sent")
 THROTTLED = Part(
     "throttled",
-    "/named/throttled",
-    "429 for a while, then 200",
-    "left alone as long as its Retry-After says, then a ramp, and all are delivered",
-    at_first="throttle/1/1",
+    "/brake/1/3/throttled",
+    "429 with Retry-After: 1 s",
+    "the whole endpoint is left alone that long; then a ramp, and all are delivered",
 )
 
 CAST: Final = (HEALTHY, SLOW, FLAKY, BROKEN, PICKY, GONE, THROTTLED)

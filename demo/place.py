@@ -17,8 +17,8 @@ from django.db import Error, OperationalError, connection
 from deliveries.redis_client import redis_client
 
 DATABASE: Final = "holdfast_demo"
-REDIS_DATABASE: Final = 15
-"""The last of the sixteen that a server has unless told otherwise; applications start at 0."""
+REDIS_DATABASE: Final = 14
+"""One of the last of the sixteen that a server has unless told otherwise; applications start at 0."""
 
 MARK: Final = "holdfast:demo"
 """This key says that the Redis database is the demo's, to be emptied without asking."""

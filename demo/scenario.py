@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from deliveries import pacing, publish_many
+from deliveries import publish_many
 from deliveries.models import DeadLetter, Delivery, Event, Resolution
 from deliveries.redrive import redrive
 from deliveries.statuses import Status
@@ -45,17 +45,15 @@ def run(folder: Path, checkout: Path, environment: Mapping[str, str]) -> int:
         events = _publish()
         screen.heading("3  One endpoint says it is gone")
         _retire_the_gone(ours)
-        screen.heading("4  Two have a bad moment, and recover")
-        _recover(ours)
-        screen.heading("5  Deliver to the others, and retry what can be retried")
+        screen.heading("4  Deliver to the others, and retry what can be retried")
         _await_final(ours)
-        screen.heading("6  What became of them")
+        screen.heading("5  What became of them")
         _print_table(ours)
-        screen.heading("7  Mend a receiver, redrive its dead letters")
+        screen.heading("6  Mend a receiver, redrive its dead letters")
         redriven = _mend_and_redrive(ours)
-        screen.heading("8  Prove it")
+        screen.heading("7  Prove it")
         found = proof.prove(ours, events)
-        screen.heading("Nothing was lost." if found.holds else "A promise was broken: see step 8.")
+        screen.heading("Nothing was lost." if found.holds else "A promise was broken: see step 7.")
         screen.line(proof.result(found, redriven, time.monotonic() - began))
     return 0 if found.holds else 1
 
@@ -88,27 +86,6 @@ def _retire_the_gone(ours: Stage) -> None:
     screen.say(
         "We archive it instead: the next sweep turns what it held into dead letters, as nothing may just vanish."
     )
-
-
-def _recover(ours: Stage) -> None:
-    flaky, throttled = ours.endpoints[cast.FLAKY.name].pk, ours.endpoints[cast.THROTTLED.name].pk
-    flows = _await_trouble(ours, flaky, throttled)
-    screen.say(f"{cast.FLAKY.name}: {flows[flaky].sentence(None)}")
-    screen.say(f"{cast.THROTTLED.name}: {flows[throttled].sentence(None)}")
-    for part in (cast.FLAKY, cast.THROTTLED):
-        ours.receiver.behave(part.name, "ok")
-    screen.say("From now on both answer 200. Nobody tells Holdfast: it finds out by itself, and begins slowly.")
-
-
-def _await_trouble(ours: Stage, flaky: int, throttled: int) -> dict[int, pacing.Flow]:
-    """Wait until failures have opened the circuit of the one, and the other has asked for less."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        flows = pacing.describe([flaky, throttled])
-        if (flows[flaky].circuit == "open" and flows[throttled].held_for) or time.monotonic() > deadline:
-            return flows
-        ours.processes.check()
-        time.sleep(LOOK_SECONDS)
 
 
 def _await_final(ours: Stage) -> None:

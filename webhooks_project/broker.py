@@ -71,8 +71,8 @@ SETTINGS: dict[str, Any] = {
         },
         "bury expired deliveries": {
             "task": "deliveries.sweep_expired",
-            "schedule": 15.0,
-            "options": {"queue": "upkeep", "expires": 60},
+            "schedule": 5.0,
+            "options": {"queue": "upkeep", "expires": 20},
         },
         "delete what is old": {
             "task": "deliveries.sweep_old",

@@ -1,7 +1,7 @@
 """The words a path may begin with, and what each does with a request (pure).
 
 ``/ok/17`` and ``ok/17`` both read as the word ``ok`` with the free suffix ``17``, which only makes endpoints distinct.
-A behaviour remembers nothing but how often it saw each webhook-id.
+A behaviour remembers nothing but how often it saw each webhook-id, or how many requests it saw at all.
 """
 
 from collections.abc import Callable
@@ -80,6 +80,21 @@ def _throttle(retry_after: str, failures: str) -> Behaviour:
     return lambda webhook_id: throttled if attempts.next(webhook_id) <= limit else OK
 
 
+def _stumble(failures: str) -> Behaviour:
+    """500 to the first requests, whichever events they bring; then well for good."""
+    return _at_first(int(failures), answer(500))
+
+
+def _brake(retry_after: str, refusals: str) -> Behaviour:
+    """429 to the first requests, whichever events they bring; then well for good."""
+    return _at_first(int(refusals), answer(429, headers={"Retry-After": unquote(retry_after)}))
+
+
+def _at_first(count: int, plan: Plan) -> Behaviour:
+    numbers = iter(range(count))
+    return lambda webhook_id: OK if next(numbers, None) is None else plan
+
+
 def _random(percent: str, seed: str) -> Behaviour:
     """Fails by (seed, webhook-id, attempt), not by order of arrival: two runs with the same ids fail alike."""
     attempts, limit, failing = Attempts(), float(percent) * 100, answer(500)
@@ -124,6 +139,8 @@ WORDS: dict[str, tuple[int, Callable[..., Behaviour]]] = {
     "flaky": (1, _flaky),
     "random": (2, _random),
     "throttle": (2, _throttle),
+    "stumble": (1, _stumble),
+    "brake": (2, _brake),
 }
 
 

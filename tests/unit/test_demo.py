@@ -53,14 +53,14 @@ def test_the_log_tells_what_was_accepted_and_whose_body_changed() -> None:
 def test_the_place_keeps_everything_of_the_urls_but_the_databases() -> None:
     where = place("postgresql://me:pw@db:5433/shop?sslmode=require", "rediss://:pw@cache:6380/0")
     assert where.database_url == "postgresql://me:pw@db:5433/holdfast_demo?sslmode=require"
-    assert where.redis_url == "rediss://:pw@cache:6380/15"
+    assert where.redis_url == "rediss://:pw@cache:6380/14"
 
 
 @pytest.mark.parametrize(
     ("database_url", "redis_url"),
     [
         ("postgresql://db/holdfast_demo", "redis://cache/0"),
-        ("postgresql://db/shop", "redis://cache/15"),
+        ("postgresql://db/shop", "redis://cache/14"),
         ("postgresql://db/shop", "redis://cache?db=3"),
         ("postgresql://db/shop", "unix:///run/redis.sock"),
     ],

@@ -105,6 +105,16 @@ def test_every_word_makes_a_behaviour_from_small_numbers() -> None:
         assert behaviour_from("/".join([word, *[numbers.get(word, "1")] * arity]))("id").label
 
 
+def test_stumble_and_brake_count_requests_whichever_events_they_bring() -> None:
+    stumble, brake = behaviour_from("stumble/2"), behaviour_from("brake/7/1")
+
+    assert [stumble(webhook_id).status for webhook_id in "abca"] == [500, 500, 200, 200]
+    braked = brake("a")
+    assert braked.status == 429
+    assert b"\r\nRetry-After: 7\r\n" in braked.data
+    assert brake("b").status == 200
+
+
 def test_flaky_and_throttle_count_the_attempts_of_each_webhook_id() -> None:
     flaky, throttle = behaviour_from("flaky/2"), behaviour_from("throttle/7/1")
     assert [flaky(webhook_id).status for webhook_id in "abababa"] == [500, 500, 500, 500, 200, 200, 200]
