@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from deliveries.deliver import deliver
 from deliveries.drain import outbox
-from deliveries.models import Attempt, DeadLetter
+from deliveries.models import Attempt, DeadLetter, Delivery
 from deliveries.outcomes import Exchange
+from deliveries.redrive import discard
 from deliveries.statuses import Status
 from deliveries.transport import MemoryTransport
 from endpoints import availability
@@ -152,3 +153,53 @@ def test_a_result_that_the_database_refuses_is_recorded_when_it_is_back_and_noth
 
     delivery.refresh_from_db()
     assert (delivery.status, delivery.attempts.count(), len(receiver.requests)) == (Status.DELIVERED, 1, 1)
+
+
+class TestInStrictOrder:
+    def test_events_go_out_one_after_the_other_in_their_sequence(self):
+        endpoint = make_endpoint(url=OLD, ordered=True)
+        events = [make_event() for _ in range(20)]
+        receiver = MemoryTransport()
+
+        # One claim follows another only when the first is recorded: what is left then waits for the next wake-up.
+        while Delivery.objects.filter(status=Status.PENDING).exists():
+            before = len(receiver.requests)
+            deliver([endpoint.pk], transport=receiver)
+            assert len(receiver.requests) > before
+
+        assert [request.headers["webhook-id"] for request in receiver.requests] == [event.pk for event in events]
+
+    def test_one_that_has_to_be_tried_again_holds_all_that_come_after_it(self):
+        endpoint = make_endpoint(url=OLD, ordered=True)
+        first, *others = [make_event() for _ in range(3)]
+
+        receiver = MemoryTransport(otherwise=500)
+        deliver([endpoint.pk], transport=receiver)
+
+        assert [request.headers["webhook-id"] for request in receiver.requests] == [first.pk]
+        assert {event.deliveries.get().attempt_count for event in others} == {0}
+
+    @pytest.mark.parametrize(("blocks", "sent"), [(True, 1), (False, 3)])
+    def test_a_dead_letter_blocks_the_way_unless_it_may_step_aside(self, blocks, sent):
+        endpoint = make_endpoint(url=OLD, ordered=True, dead_letter_blocks=blocks)
+        for _ in range(3):
+            make_event()
+        receiver = MemoryTransport()
+        receiver.script(OLD, 422, 200)
+
+        deliver([endpoint.pk], transport=receiver)
+
+        assert len(receiver.requests) == sent
+
+    def test_a_discarded_dead_letter_frees_the_way(self):
+        endpoint = make_endpoint(url=OLD, ordered=True)
+        _first, second = make_event(), make_event()
+        receiver = MemoryTransport()
+        receiver.script(OLD, 422, 200)
+        deliver([endpoint.pk], transport=receiver)
+
+        discard(DeadLetter.objects.all(), actor="anna", note="not needed")
+        deliver([endpoint.pk], transport=receiver)
+
+        assert receiver.requests[-1].headers["webhook-id"] == second.pk
+        assert second.deliveries.get().status == Status.DELIVERED
