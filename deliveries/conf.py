@@ -35,6 +35,9 @@ class Conf:
     """Most requests one worker process has in flight."""
 
 
+_NUMBERS = tuple(field.name for field in fields(Conf) if field.type in (int, float))
+
+
 def conf() -> Conf:
     """The settings in force. Raises ValueError naming an unknown or unusable entry."""
     given = getattr(settings, "HOLDFAST", {})
@@ -47,7 +50,7 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
     if unknown := [name for name, _ in entries if name.lower() not in known]:
         raise ValueError(f"HOLDFAST has no setting {', '.join(unknown)}; known are {', '.join(sorted(known)).upper()}.")
     made = Conf(**{name.lower(): value for name, value in entries})
-    for name in ("wake_size", "task_budget_seconds", "http_threads", "event_days", "attempt_days", "dead_letter_days", "admin_rate_per_second"):
+    for name in _NUMBERS:
         value = getattr(made, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")

@@ -52,7 +52,12 @@ WHERE head.next_attempt_at IS NOT NULL AND NOT (endpoint.dead_letter_blocks AND 
 def claim_in_order(endpoint_id: int, wish: Wish) -> list[Claimed]:
     """Take the next deliveries in sequence, to be sent one after the other; none while the head may not go."""
     token = uuid4()
-    asked: dict[str, int | float | str] = {"endpoint": endpoint_id, "rows": wish.rows, "lease": float(wish.lease_seconds), "token": str(token)}
+    asked: dict[str, int | float | str] = {
+        "endpoint": endpoint_id,
+        "rows": wish.rows,
+        "lease": float(wish.lease_seconds),
+        "token": str(token),
+    }
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM_IN_ORDER, asked)
         return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]  # type: ignore[call-arg]
