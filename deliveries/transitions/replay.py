@@ -55,6 +55,9 @@ WITH wanted AS (
 )
 """
 
+# A prune that comes now leaves these events alone; for one that was first they are gone, and nothing is inserted.
+_HOLD = "SELECT id FROM deliveries_event WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"
+
 _INSERT_MISSED = """
 , inserted AS (
     INSERT INTO deliveries_delivery (event_id, endpoint_id, status, attempt_count, budget_offset, next_attempt_at,
@@ -92,9 +95,15 @@ def replay(delivery_ids: Sequence[int], operation_id: int, pace: Pace) -> list[R
 def deliver_missed(
     events: Sequence[Event], endpoint_ids: Collection[int] | None, operation_id: int, pace: Pace
 ) -> list[Replayed]:
-    """Insert a delivery for each matching endpoint (of those given) that has none yet of the event."""
+    """Insert a delivery for each matching endpoint (of those given) that has none yet of the event.
+
+    Call it in a transaction.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_WANTED + _INSERT_MISSED, _values(events, endpoint_ids) | _timing(operation_id, pace))
+        cursor.execute(_HOLD, [[event.pk for event in events]])
+        held = {id for (id,) in cursor.fetchall()}
+        values = _values([event for event in events if event.pk in held], endpoint_ids)
+        cursor.execute(_WANTED + _INSERT_MISSED, values | _timing(operation_id, pace))
         return [Replayed(*row) for row in cursor.fetchall()]
 
 

@@ -12,6 +12,7 @@ from deliveries.models import Attempt, DeadLetter, Delivery
 from deliveries.outcomes import Exchange
 from deliveries.redrive import discard
 from deliveries.statuses import Status
+from deliveries.transitions.settle import settle
 from deliveries.transport import MemoryTransport
 from endpoints import availability
 from endpoints.models import Endpoint, RetryPolicy, State
@@ -112,7 +113,7 @@ def test_headers_that_came_in_past_the_rules_do_not_replace_what_is_signed(forge
     deliver([endpoint.pk], transport=receiver)
 
     (request,) = receiver.requests
-    sent = {}
+    sent: dict[str, list[str]] = {}
     for name, value in request.headers.items():
         sent.setdefault(name.lower(), []).append(value)
     assert sent["webhook-id"] == [event.pk]
@@ -139,7 +140,6 @@ def test_a_result_that_the_database_refuses_is_recorded_when_it_is_back_and_noth
     endpoint = make_endpoint()
     delivery = make_event().deliveries.get()
     refusals = iter([OperationalError("the server closed the connection")] * 2)
-    settle = outbox.settle
 
     def refusing(results):
         if refusal := next(refusals, None):
