@@ -65,8 +65,7 @@ def _recipient(row: Endpoint, policy: RetryPolicy | None) -> Recipient:
         max_concurrency=1 if row.ordered else row.max_concurrency,
         rate_limit_per_second=row.rate_limit_per_second,
         secrets=tuple(secret.secret for secret in row.live_secrets),  # type: ignore[attr-defined]
-        # In one spelling, so that ours overwrite them whatever was let in; names have no case (RFC 9110, section 5.1).
-        headers={name.lower(): value for name, value in row.headers.items()},
+        headers=dict(row.headers),
         ca_certificate=row.ca_certificate,
         ordered=row.ordered,
         dead_letter_blocks=row.dead_letter_blocks,
