@@ -28,6 +28,10 @@ class Conf:
     dead_letter_days: float = 90.0
     """How long final events, their attempts and resolved dead letters are kept. Open dead letters stay for good."""
 
+    minute_rollup_days: float = 2.0
+    hour_rollup_days: float = 90.0
+    """How long figures are kept by the minute, and after that by the hour."""
+
     admin_rate_per_second: float = 50.0
     """The pace of a redrive or replay from the admin, when it moves more than a handful; the commands choose theirs."""
 

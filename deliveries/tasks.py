@@ -7,7 +7,7 @@ from celery import shared_task
 
 from deliveries import alerts
 from deliveries.deliver import deliver as deliver_endpoints
-from deliveries.sweeps import due, expired, lapsed, old, unannounced
+from deliveries.sweeps import due, expired, lapsed, old, rollups, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -52,3 +52,9 @@ def sweep_unannounced() -> None:
 def sweep_old() -> None:
     """Delete what has been kept long enough."""
     old.sweep()
+
+
+@shared_task(name="deliveries.sweep_rollups")
+def sweep_rollups() -> None:
+    """Fold minutes into hours and delete old hours."""
+    rollups.sweep()

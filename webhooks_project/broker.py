@@ -74,6 +74,11 @@ SETTINGS: dict[str, Any] = {
             "schedule": 5.0,
             "options": {"queue": "upkeep", "expires": 20},
         },
+        "fold the rollups": {
+            "task": "deliveries.sweep_rollups",
+            "schedule": 300.0,
+            "options": {"queue": "upkeep", "expires": 240},
+        },
         "delete what is old": {
             "task": "deliveries.sweep_old",
             "schedule": 600.0,

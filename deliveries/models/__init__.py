@@ -3,7 +3,8 @@
 from deliveries.models.attempt import Attempt
 from deliveries.models.dead_letter import DeadLetter, Resolution
 from deliveries.models.delivery import Delivery
+from deliveries.models.endpoint_span import EndpointSpan
 from deliveries.models.event import Event
 from deliveries.models.operation import Operation
 
-__all__ = ["Attempt", "DeadLetter", "Delivery", "Event", "Operation", "Resolution"]
+__all__ = ["Attempt", "DeadLetter", "Delivery", "EndpointSpan", "Event", "Operation", "Resolution"]

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from deliveries.statuses import Status
 from deliveries.transitions.bury import Burial, bury
 from deliveries.transitions.claim import Claimed
+from deliveries.transitions.count import COUNT
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Settled:
 
 # One round trip: only rows that are still under our lease move, and only those get an attempt row, so a worker that was
 # slower than its lease can neither overwrite the newer owner's result nor leave a second attempt of the same number.
-_SETTLE = """
+_SETTLE = f"""
 WITH result AS (
     SELECT * FROM json_to_recordset(%s) AS given(
         id bigint, token uuid, number int, status text, delay float8, outcome text, status_code int,
@@ -57,15 +58,19 @@ WITH result AS (
         lease_token = NULL, lease_expires_at = NULL, last_outcome = result.outcome
     FROM result
     WHERE delivery.id = result.id AND delivery.status = 'sending' AND delivery.lease_token = result.token
-    RETURNING delivery.id
+    RETURNING delivery.id, delivery.endpoint_id, delivery.created_at
 ), written AS (
     INSERT INTO deliveries_attempt (delivery_id, number, started_at, duration_ms, outcome, status_code, reason, host,
                                     address, retry_after, snippet)
     SELECT id, number, started_at, duration_ms, outcome, status_code, reason, host, address, retry_after, snippet
     FROM result JOIN moved USING (id) ORDER BY id
-)
+), counted_result AS (
+    SELECT moved.endpoint_id, result.outcome, result.number, result.duration_ms,
+           extract(epoch FROM clock_timestamp() - moved.created_at) * 1000 AS end_to_end_ms
+    FROM result JOIN moved USING (id)
+), counted AS ({COUNT})
 SELECT id FROM moved
-"""
+"""  # noqa: S608  # the count is a constant of ours
 
 
 def settle(results: Sequence[Result]) -> Settled:

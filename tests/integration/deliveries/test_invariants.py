@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from deliveries.models import Attempt, DeadLetter, Delivery, Event, Operation
+from deliveries.models import Attempt, DeadLetter, Delivery, EndpointSpan, Event, Operation
 from deliveries.statuses import Status
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
@@ -61,6 +61,10 @@ def operation() -> models.QuerySet:
     return Operation.objects.filter(pk=made.pk)
 
 
+def span() -> models.QuerySet:
+    return EndpointSpan.objects.filter(endpoint=make_delivered().endpoint)
+
+
 def endpoint() -> models.QuerySet:
     return Endpoint.objects.filter(pk=make_endpoint().pk)
 
@@ -103,6 +107,8 @@ ILLEGAL: list[tuple[str, Callable[[], models.QuerySet], dict[str, Any]]] = [
     ("operation_rate_is_positive", operation, {"rate_per_second": 10_001}),
     ("operation_stopped_by_somebody_or_not_at_all", operation, {"stopped_at": NOW}),
     ("operation_stopped_by_somebody_or_not_at_all", operation, {"stopped_by": "somebody"}),
+    ("endpoint_span_is_a_minute_or_an_hour", span, {"minutes": 5}),
+    ("endpoint_span_delivers_at_most_its_attempts", span, {"delivered": 2}),
     ("endpoint_state_is_known", endpoint, {"state": "asleep"}),
     ("endpoint_url_is_not_empty", endpoint, {"url": ""}),
     ("endpoint_subscribes_to_something", endpoint, {"event_types": []}),
@@ -128,6 +134,7 @@ REPEATED: list[tuple[str, Callable[[], models.QuerySet]]] = [
     ("attempt_once_per_delivery_and_number", attempt),
     ("dead_letter_open_once_per_delivery", letter),
     ("signing_secret_once_per_endpoint", secret),
+    ("endpoint_span_once", span),
 ]
 
 

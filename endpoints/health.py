@@ -1,0 +1,140 @@
+"""The health of an endpoint: figures of the last hour in, a score and a verdict out. Pure.
+
+Our own faults never count against an endpoint; an absolute number of failures never does, as a busy endpoint that is
+mostly well has many; and few samples prove nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from typing import Final
+
+NOT_ITS_FAULT: Final = frozenset({"blocked", "internal"})
+"""Outcomes that are not counted: the endpoint had no part in them."""
+
+LEAST_SAMPLES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When to warn and when to disable; each can be set for all endpoints or for one."""
+
+    warn_below: float = 0.95
+    """Success rate over one hour under which the owner is warned."""
+
+    disable_below: float = 0.50
+    """Success rate over one hour under which the endpoint is disabled, if nothing succeeded lately either."""
+
+    silent_minutes: int = 15
+    """That "lately": minutes without a success."""
+
+    least_samples: int = LEAST_SAMPLES
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one hour of attempts came to.
+
+    `failed` counts by outcome class; `recently_delivered` covers the last `silent_minutes`; `minutes_active` says how
+    long ago the first attempt of the hour was, as an endpoint that only just began has not been silent for long.
+    """
+
+    delivered: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    recently_delivered: int = 0
+    minutes_active: int = 60
+
+    @property
+    def blamed(self) -> int:
+        """Failures that count against the endpoint."""
+        return sum(count for kind, count in self.failed.items() if kind not in NOT_ITS_FAULT)
+
+    @property
+    def samples(self) -> int:
+        return self.delivered + self.blamed
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of attempts that were acknowledged, our own faults left out; None without any."""
+        return self.delivered / self.samples if self.samples else None
+
+
+class Level(StrEnum):
+    """How an endpoint does."""
+
+    UNKNOWN = auto()  # too few attempts to say
+    HEALTHY = auto()
+    WARNING = auto()
+    FAILING = auto()  # to be disabled
+
+
+class Sign(StrEnum):
+    """What the failures look like, where they look alike."""
+
+    NONE = auto()
+    AUTH = auto()  # refused credentials at an endpoint that answers: a rotated secret or a changed endpoint
+    TIMEOUTS = auto()
+    TLS = auto()
+    DNS = auto()
+    THROTTLING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The level, a score from 0 to 100 (None when unknown), the sign, and a sentence for its owner."""
+
+    level: Level
+    score: int | None
+    sign: Sign
+    reason: str
+
+
+_SIGNS: Final = {
+    "auth": Sign.AUTH,
+    "timeout": Sign.TIMEOUTS,
+    "tls": Sign.TLS,
+    "dns": Sign.DNS,
+    "throttled": Sign.THROTTLING,
+}
+_SIGN_SHARE: Final = 0.8
+"""Share of the failures that must be of one class for it to be the sign."""
+
+_ADVICE: Final = {
+    Sign.AUTH: "Most failures are 401 or 403: check for a rotated secret or a changed endpoint.",
+    Sign.TIMEOUTS: "Nearly all failures are timeouts: the endpoint answers too slowly, or not at all.",
+    Sign.TLS: "Nearly all failures are TLS: check the certificate's dates, name and issuer.",
+    Sign.DNS: "Nearly all failures are DNS: the host name does not resolve any more.",
+    Sign.THROTTLING: "Nearly all failures are 429: the endpoint wants fewer requests; set a rate limit.",
+    Sign.NONE: "The failures are of several kinds; the attempts show them.",
+}
+
+
+def judge(record: Record, thresholds: Thresholds) -> Verdict:
+    """Return the verdict on one hour.
+
+    Disabling needs more than a low rate: enough samples, and no success in the last stretch, so that an endpoint that
+    has just recovered is let be.
+    """
+    rate = record.success_rate
+    if rate is None or record.samples < thresholds.least_samples:
+        return Verdict(Level.UNKNOWN, None, Sign.NONE, f"Only {record.samples} attempts in the last hour.")
+    score, sign = round(100 * rate), _sign(record)
+    share = f"{rate:.1%} of {record.samples:,} attempts succeeded in the last hour."
+    if rate < thresholds.disable_below and _is_silent(record, thresholds):
+        silence = f"None did in the last {thresholds.silent_minutes} minutes."
+        return Verdict(Level.FAILING, score, sign, f"{share} {silence} {_ADVICE[sign]}")
+    if rate < thresholds.warn_below:
+        return Verdict(Level.WARNING, score, sign, f"{share} {_ADVICE[sign]}")
+    return Verdict(Level.HEALTHY, score, Sign.NONE, share)
+
+
+def _is_silent(record: Record, thresholds: Thresholds) -> bool:
+    return record.recently_delivered == 0 and record.minutes_active >= thresholds.silent_minutes
+
+
+def _sign(record: Record) -> Sign:
+    blamed = {kind: count for kind, count in record.failed.items() if kind not in NOT_ITS_FAULT and count}
+    if not blamed:
+        return Sign.NONE
+    kind, count = max(blamed.items(), key=lambda pair: pair[1])
+    return _SIGNS.get(kind, Sign.NONE) if count >= _SIGN_SHARE * record.blamed else Sign.NONE
