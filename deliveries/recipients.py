@@ -1,14 +1,18 @@
 """Recipients: an endpoint as the delivery path needs it, read afresh for every batch so that a change holds at once."""
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Prefetch
+from django.db import connection
 
 from deliveries.conf import conf
-from endpoints.models import Endpoint, RetryPolicy, SigningSecret, State
-from endpoints.policies import Policy
+from endpoints.encryption import decrypt
+from endpoints.models import State
+from endpoints.models.endpoint import host_of
+from endpoints.policies import DEFAULT_POLICY, DEFAULT_POLICY_NAME, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +48,56 @@ class Recipient:
         }
 
 
+# Every wake-up reads this, so it is one statement and not three of the ORM, which were half the CPU time of a drain of
+# one delivery. The array is newest first.
+_READ = """
+SELECT endpoint.id, endpoint.url, endpoint.state, endpoint.timeout_seconds, endpoint.max_concurrency,
+       endpoint.rate_limit_per_second, endpoint.headers, endpoint.ca_certificate, endpoint.ordered,
+       endpoint.dead_letter_blocks,
+       ARRAY(SELECT secret FROM endpoints_signingsecret WHERE endpoint_id = endpoint.id
+             AND (expires_at IS NULL OR expires_at > %s) ORDER BY created_at DESC, id DESC),
+       policy.name, policy.kind, policy.base_seconds, policy.cap_seconds, policy.schedule_seconds, policy.jitter,
+       policy.max_attempts, policy.deadline_seconds, policy.timeout_seconds
+FROM endpoints_endpoint endpoint
+LEFT JOIN endpoints_retrypolicy policy
+  ON policy.id = endpoint.retry_policy_id OR (endpoint.retry_policy_id IS NULL AND policy.name = %s)
+WHERE endpoint.id = ANY(%s)
+"""
+
+
 def load_recipients(endpoint_ids: Collection[int], now: datetime) -> dict[int, Recipient]:
-    """Read endpoints with their policies and the secrets live at `now`, in three queries whatever their number."""
-    endpoints = Endpoint.objects.filter(pk__in=endpoint_ids).select_related("retry_policy")
-    secrets = Prefetch("signing_secrets", queryset=SigningSecret.objects.live(now), to_attr="live_secrets")
-    rows = list(endpoints.prefetch_related(secrets))
-    default = RetryPolicy.default() if any(row.retry_policy_id is None for row in rows) else None
-    return {row.pk: _recipient(row, row.retry_policy or default) for row in rows}
+    """Read endpoints with their policies and the secrets live at `now`, in one query whatever their number.
+
+    Raises UndecryptableValue when a key is missing.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [now, DEFAULT_POLICY_NAME, list(endpoint_ids)])
+        return {row[0]: _recipient(row[:11], row[11:]) for row in cursor.fetchall()}
 
 
-def _recipient(row: Endpoint, policy: RetryPolicy | None) -> Recipient:
-    assert policy is not None
+def _recipient(row: tuple[Any, ...], policy_row: tuple[Any, ...]) -> Recipient:
+    id, url, state, timeout, concurrency, limit, headers, certificate, ordered, blocks, secrets = row
+    policy = _policy(policy_row)
     return Recipient(
-        id=row.pk,
-        url=row.url,
-        host=row.host,
-        state=row.state,
-        policy=policy.as_policy(),
-        timeout_seconds=float(policy.timeout_seconds or row.timeout_seconds),
-        max_concurrency=1 if row.ordered else row.max_concurrency,
-        rate_limit_per_second=row.rate_limit_per_second,
-        secrets=tuple(secret.secret for secret in row.live_secrets),  # type: ignore[attr-defined]
-        headers=dict(row.headers),
-        ca_certificate=row.ca_certificate,
-        ordered=row.ordered,
-        dead_letter_blocks=row.dead_letter_blocks,
+        id=id,
+        url=url,
+        host=host_of(url),
+        state=state,
+        policy=policy,
+        timeout_seconds=float(policy.timeout_seconds or timeout),
+        max_concurrency=1 if ordered else concurrency,
+        rate_limit_per_second=limit,
+        secrets=tuple(decrypt(secret) for secret in secrets),
+        headers=json.loads(decrypt(headers)),
+        ca_certificate=certificate,
+        ordered=ordered,
+        dead_letter_blocks=blocks,
     )
+
+
+def _policy(row: tuple[Any, ...]) -> Policy:
+    name, kind, base, cap, schedule, *rest = row
+    if name is None:
+        # Somebody removed the row of the policy that endpoints without one of their own follow.
+        return DEFAULT_POLICY
+    return Policy(name, kind, base, cap, tuple(schedule), *rest)

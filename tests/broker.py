@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import pytest
 from django.test import override_settings
 
-from deliveries.pacing import gate
 from deliveries.redis_client import redis_client
 
 CLOSED_PORT = "redis://127.0.0.1:1/0"
@@ -28,6 +27,5 @@ def broker_away() -> Iterator[None]:
 
 
 def _forget_clients() -> None:
-    # The clients are made once a process; the next use reads the settings again.
+    # The client is made once a process; the next use reads the settings again.
     redis_client.cache_clear()
-    gate._script.cache_clear()

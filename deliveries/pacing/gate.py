@@ -6,15 +6,11 @@ Everything here raises RedisError when Redis is away: with nobody to count, noth
 import random
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from uuid import uuid4
-
-from redis.commands.core import Script
 
 from deliveries.pacing import rules
 from deliveries.pacing.keys import keys
-from deliveries.redis_client import redis_client
+from deliveries.pacing.scripts import Call, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +54,10 @@ def take(token: str, wanted: Mapping[int, tuple[int, float | None]], *, now_ms: 
 
     `now_ms` replaces the server's clock in tests.
     """
-    pipeline = redis_client().pipeline(transaction=False)
-    for id, (count, limit) in wanted.items():
-        args: list[str | int | float] = [
-            token,
-            _ms(rules.LEASE_SECONDS),
-            count,
-            limit or 0,
-            rules.BURST_SECONDS,
-            _ms(rules.RAMP_SECONDS),
-            rules.RAMP_FULL_PER_SECOND,
-            _ms(rules.PROBE_SECONDS),
-            now_ms,
-        ]
-        _script("take")(keys=keys(id, "lease", "knock", "flow"), args=args, client=pipeline)
+    answers = run("take", [_take(token, id, count, limit, now_ms) for id, (count, limit) in wanted.items()])
     return {
         id: Allowance(granted, wait_ms / 1000, why.decode(), float(interval_ms))
-        for id, (granted, wait_ms, why, interval_ms) in zip(wanted, pipeline.execute(), strict=True)
+        for id, (granted, wait_ms, why, interval_ms) in zip(wanted, answers, strict=True)
     }
 
 
@@ -83,26 +66,8 @@ def report(tallies: Mapping[int, Tally], *, rng: random.Random | None = None, no
     if not tallies:
         return {}
     chance = (rng or random).random
-    pipeline = redis_client().pipeline(transaction=False)
-    for id, tally in tallies.items():
-        hold = tally.hold_seconds
-        args: list[str | int | float] = [
-            tally.good,
-            tally.bad,
-            tally.streak,
-            0 if hold is None else _ms(hold or rules.SLOW_DOWN_SECONDS),
-            "asked for less",
-            rules.OPEN_STREAK,
-            rules.OPEN_SAMPLES,
-            rules.OPEN_RATIO,
-            _ms(rules.WINDOW_SECONDS),
-            _ms(rules.FIRST_OPEN_SECONDS),
-            _ms(rules.LONGEST_OPEN_SECONDS),
-            chance(),
-            now_ms,
-        ]
-        _script("report")(keys=keys(id, "flow"), args=args, client=pipeline)
-    return {id: state.decode() for id, state in zip(tallies, pipeline.execute(), strict=True)}
+    answers = run("report", [_report(id, tally, chance(), now_ms) for id, tally in tallies.items()])
+    return {id: state.decode() for id, state in zip(tallies, answers, strict=True)}
 
 
 def give_back(costs_ms: Mapping[int, float], probes: Collection[int] = (), *, now_ms: int = 0) -> None:
@@ -112,33 +77,53 @@ def give_back(costs_ms: Mapping[int, float], probes: Collection[int] = (), *, no
     found nothing to send.
     """
     returned = {id for id, cost_ms in costs_ms.items() if cost_ms} | set(probes)
-    if not returned:
-        return
-    pipeline = redis_client().pipeline(transaction=False)
-    for id in returned:
-        args: list[str | int | float] = [costs_ms.get(id, 0), int(id in probes), now_ms]
-        _script("give_back")(keys=keys(id, "flow"), args=args, client=pipeline)
-    pipeline.execute()
+    run("give_back", [(keys(id, "flow"), [costs_ms.get(id, 0), int(id in probes), now_ms]) for id in returned])
 
 
 def leave(token: str, endpoint_ids: Collection[int]) -> set[int]:
     """Release the drain leases; returns the endpoints that somebody rang for in the meantime."""
-    if not endpoint_ids:
-        return set()
-    pipeline = redis_client().pipeline(transaction=False)
-    for id in endpoint_ids:
-        _script("leave")(keys=keys(id, "lease", "knock"), args=[token], client=pipeline)
-    return {id for id, knocked in zip(endpoint_ids, pipeline.execute(), strict=True) if knocked}
+    answers = run("leave", [(keys(id, "lease", "knock"), [token]) for id in endpoint_ids])
+    return {id for id, knocked in zip(endpoint_ids, answers, strict=True) if knocked}
 
 
 def resume(endpoint_id: int, reason: str, *, afresh: bool = False, now_ms: int = 0) -> None:
     """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when an endpoint is enabled again."""
-    _script("resume")(keys=keys(endpoint_id, "flow"), args=[reason, int(afresh), now_ms])
+    run("resume", [(keys(endpoint_id, "flow"), [reason, int(afresh), now_ms])])
 
 
-@lru_cache(maxsize=8)
-def _script(name: str) -> Script:
-    return redis_client().register_script(files(__package__).joinpath(f"{name}.lua").read_text())
+def _take(token: str, id: int, count: int, limit: float | None, now_ms: int) -> Call:
+    args: list[str | int | float] = [
+        token,
+        _ms(rules.LEASE_SECONDS),
+        count,
+        limit or 0,
+        rules.BURST_SECONDS,
+        _ms(rules.RAMP_SECONDS),
+        rules.RAMP_FULL_PER_SECOND,
+        _ms(rules.PROBE_SECONDS),
+        now_ms,
+    ]
+    return keys(id, "lease", "knock", "flow"), args
+
+
+def _report(id: int, tally: Tally, chance: float, now_ms: int) -> Call:
+    hold = tally.hold_seconds
+    args: list[str | int | float] = [
+        tally.good,
+        tally.bad,
+        tally.streak,
+        0 if hold is None else _ms(hold or rules.SLOW_DOWN_SECONDS),
+        "asked for less",
+        rules.OPEN_STREAK,
+        rules.OPEN_SAMPLES,
+        rules.OPEN_RATIO,
+        _ms(rules.WINDOW_SECONDS),
+        _ms(rules.FIRST_OPEN_SECONDS),
+        _ms(rules.LONGEST_OPEN_SECONDS),
+        chance,
+        now_ms,
+    ]
+    return keys(id, "flow"), args
 
 
 def _ms(seconds: float) -> int:

@@ -34,6 +34,12 @@ def every_event() -> list[str]:
     return ["*"]
 
 
+def host_of(url: str) -> str:
+    """Scheme, host and port of a URL."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+
+
 class Endpoint(models.Model):
     """A URL that receives events, and the pace it asked for."""
 
@@ -102,8 +108,7 @@ class Endpoint(models.Model):
     @property
     def host(self) -> str:
         """Scheme, host and port: what may be logged. For many services the path or the query is the credential."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
+        return host_of(self.url)
 
     @property
     def policy(self) -> RetryPolicy:

@@ -99,7 +99,6 @@ def own_server(tmp_path: Path):
 
 def _forget_clients() -> None:
     redis_client.cache_clear()
-    gate._script.cache_clear()
 
 
 def test_a_restarted_server_is_asked_again_on_a_new_connection(own_server):
