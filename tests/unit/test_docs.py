@@ -14,6 +14,7 @@ from deliveries.conf import Conf
 from deliveries.outcomes import Exchange, Failure, Kind, Permanence, judge
 from deliveries.retries import backoff_seconds
 from endpoints.policies import EXPONENTIAL, SHIPPED, Policy
+from webhooks_project import broker
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -184,6 +185,13 @@ def test_the_default_policy_waits_as_the_formula_says():
     longest = [max(backoff_seconds(policy, attempt, Random(seed)) for seed in range(200)) for attempt in (1, 2, 3, 15)]
 
     assert [round(wait / window, 1) for wait, window in zip(longest, (30, 60, 120, 43_200), strict=True)] == [1.0] * 4
+
+
+def test_the_sweeps_that_are_listed_run_as_often_as_it_says():
+    listed = {CODE.findall(cells[0])[0]: cells[1] for cells in rows("docs/architecture.md", "sweep")}
+    scheduled = broker.SETTINGS["beat_schedule"].values()
+
+    assert listed == {entry["task"].rpartition("sweep_")[2]: f"{entry['schedule']:g} s" for entry in scheduled}
 
 
 def test_the_permissions_that_are_listed_are_those_that_exist():
