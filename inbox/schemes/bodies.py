@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 MAX_NAME_CHARACTERS = 255
 """Longest event id or type taken from a request: it becomes a column with an index."""
 
+FORM = "application/x-www-form-urlencoded"
 MAX_FORM_FIELDS = 100
 """Slack's largest forms, slash commands, have about fifteen fields."""
 
@@ -63,9 +64,9 @@ def unix_seconds(value: Any) -> float | None:
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
-        except ValueError:
+            return moment.timestamp() if moment.tzinfo is not None else None
+        except (ValueError, OverflowError):  # no time; or one that its offset carries out of the calendar
             return None
-        return moment.timestamp() if moment.tzinfo is not None else None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LATEST_UNIX_SECONDS:
         return float(value)
     return None

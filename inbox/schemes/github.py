@@ -9,18 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inbox.schemes import bodies, headers, keys, macs
-from inbox.schemes.options import no_options
 from inbox.schemes.scheme import TOLERANCE_SECONDS, Reason, Refused, Request, Verified
+from inbox.schemes.text_secret import TextSecret
 
 SIGNATURE_HEADER = "X-Hub-Signature-256"
 DELIVERY_HEADER = "X-GitHub-Delivery"
 EVENT_HEADER = "X-GitHub-Event"
-FORM = "application/x-www-form-urlencoded"
 
-_SIGNATURE = re.compile(r"sha256=([0-9a-fA-F]{64})")
+_SIGNATURE = re.compile(r"sha256=[0-9a-fA-F]{64}")
 
 
-class GitHub:
+class GitHub(TextSecret):
     """There is no timestamp, so age cannot be judged; and only the body is signed.
 
     Someone who captured a request could send it again under a new delivery id: handlers of what must not happen twice
@@ -29,13 +28,6 @@ class GitHub:
     """
 
     name = "github"
-    needs_secret = True
-
-    def options_faults(self, options: Mapping[str, Any]) -> dict[str, str]:
-        return no_options(options)
-
-    def secret_fault(self, secret: str) -> str | None:
-        return keys.fault_of(secret, keys.text_key)
 
     def verify(
         self,
@@ -64,7 +56,7 @@ def _payload(request: Request) -> bytes:
     match headers.media_type(request.content_type):
         case "application/json":
             return request.body
-        case "application/x-www-form-urlencoded":
+        case bodies.FORM:
             # Without the field the form itself is kept: as it is no JSON, it is seen as malformed, not as empty.
             return bodies.form_fields(request.body).get("payload", request.body)
     raise Refused(

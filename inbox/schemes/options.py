@@ -4,11 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def no_options(options: Mapping[str, Any]) -> dict[str, str]:
-    """The faults of options given to a scheme that takes none."""
-    return unknown_options(options, ())
-
-
 def unknown_options(options: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
     """A sentence for every option that the scheme does not have: a misspelt one would be ignored without a word."""
     names = sorted(known)

@@ -16,6 +16,7 @@ class Reason(StrEnum):
     MALFORMED_HEADER = (
         "malformed-header"  # it is there, but is not what the scheme prescribes, or came twice and differs
     )
+    NO_SIGNATURE = "no-signature"  # the body should carry its own signature, and does not
     STALE = "stale"  # signed too long before it arrived, or after
     BAD_SIGNATURE = "bad-signature"  # well formed, but made with no key of ours over these bytes
     NO_SECRET = "no-secret"  # nothing to verify with: our configuration

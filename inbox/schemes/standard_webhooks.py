@@ -9,7 +9,7 @@ from typing import Any
 
 from endpoints import signing
 from inbox.schemes import bodies, ed25519, headers, keys
-from inbox.schemes.options import no_options
+from inbox.schemes.options import unknown_options
 from inbox.schemes.scheme import TOLERANCE_SECONDS, Reason, Refused, Request, Verified
 
 _HEADERS = (signing.ID_HEADER, signing.TIMESTAMP_HEADER, signing.SIGNATURE_HEADER)
@@ -28,7 +28,7 @@ class StandardWebhooks:
     needs_secret = True
 
     def options_faults(self, options: Mapping[str, Any]) -> dict[str, str]:
-        return no_options(options)
+        return unknown_options(options, ())
 
     def secret_fault(self, secret: str) -> str | None:
         return keys.fault_of(secret, _key)

@@ -9,7 +9,7 @@ from typing import Any
 from endpoints.signing import MalformedSecret
 from inbox.schemes import bodies, headers, keys, macs
 from inbox.schemes.freshness import UNIX_SECONDS, check_age
-from inbox.schemes.options import no_options
+from inbox.schemes.options import unknown_options
 from inbox.schemes.scheme import TOLERANCE_SECONDS, Request, Verified
 
 SIGNATURE_HEADER = "Stripe-Signature"
@@ -23,7 +23,7 @@ class Stripe:
     needs_secret = True
 
     def options_faults(self, options: Mapping[str, Any]) -> dict[str, str]:
-        return no_options(options)
+        return unknown_options(options, ())
 
     def secret_fault(self, secret: str) -> str | None:
         return keys.fault_of(secret, _key)
