@@ -19,7 +19,7 @@ _SIGNATURE = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class ModernTreasury(TextSecret):
-    """There is no timestamp, so age is not judged. The type, `payment_order.created`, is topic header and body's event."""
+    """There is no timestamp, so age is not judged. The type, `payment_order.created`, is topic and event."""
 
     name = "modern-treasury"
 
