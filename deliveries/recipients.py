@@ -15,6 +15,9 @@ from endpoints.models.endpoint import host_of
 from endpoints.policies import DEFAULT_POLICY, DEFAULT_POLICY_NAME, Policy
 
 
+OUR_HEADERS = frozenset({"content-type", "webhook-id", "webhook-timestamp", "webhook-signature"})
+
+
 @dataclass(frozen=True, slots=True)
 class Recipient:
     """What one attempt must know of its endpoint. `secrets` are live ones, newest first; times are seconds."""
@@ -88,11 +91,16 @@ def _recipient(row: tuple[Any, ...], policy_row: tuple[Any, ...]) -> Recipient:
         max_concurrency=1 if ordered else concurrency,
         rate_limit_per_second=limit,
         secrets=tuple(decrypt(secret) for secret in secrets),
-        headers=json.loads(decrypt(headers)),
+        headers=_own_headers(json.loads(decrypt(headers))),
         ca_certificate=certificate,
         ordered=ordered,
         dead_letter_blocks=blocks,
     )
+
+
+def _own_headers(configured: dict[str, str]) -> dict[str, str]:
+    # Refused when an endpoint is saved; what came in past the rules must not replace what is signed, in any spelling.
+    return {name: value for name, value in configured.items() if name.lower() not in OUR_HEADERS}
 
 
 def _policy(row: tuple[Any, ...]) -> Policy:

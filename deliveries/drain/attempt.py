@@ -77,7 +77,6 @@ def _exchange(claimed: Claimed, recipient: Recipient, transport: Transport, now:
 
 
 def _request(claimed: Claimed, recipient: Recipient, timestamp: int) -> Request:
-    # The configured headers come first: ours overwrite them, whatever was let in.
     headers = {
         **recipient.headers,
         "content-type": "application/json",
