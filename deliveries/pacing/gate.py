@@ -80,15 +80,19 @@ def give_back(costs_ms: Mapping[int, float], probes: Collection[int] = (), *, no
     run("give_back", [(keys(id, "flow"), [costs_ms.get(id, 0), int(id in probes), now_ms]) for id in returned])
 
 
-def leave(token: str, endpoint_ids: Collection[int]) -> set[int]:
-    """Release the drain leases; returns the endpoints that somebody rang for in the meantime."""
-    answers = run("leave", [(keys(id, "lease", "knock"), [token]) for id in endpoint_ids])
+def leave(token: str, endpoint_ids: Collection[int], *, now_ms: int = 0) -> set[int]:
+    """Release the drain leases; returns the endpoints that somebody rang for in the meantime.
+
+    Nobody is rung for an endpoint that is held or whose circuit is open, until that is over: its timer or the sweep
+    comes then.
+    """
+    answers = run("leave", [(keys(id, "lease", "knock", "flow", "bell"), [token, now_ms]) for id in endpoint_ids])
     return {id for id, knocked in zip(endpoint_ids, answers, strict=True) if knocked}
 
 
 def resume(endpoint_id: int, reason: str, *, afresh: bool = False, now_ms: int = 0) -> None:
     """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when an endpoint is enabled again."""
-    run("resume", [(keys(endpoint_id, "flow"), [reason, int(afresh), now_ms])])
+    run("resume", [(keys(endpoint_id, "flow", "bell"), [reason, int(afresh), now_ms])])
 
 
 def _take(token: str, id: int, count: int, limit: float | None, now_ms: int) -> Call:
@@ -123,7 +127,7 @@ def _report(id: int, tally: Tally, chance: float, now_ms: int) -> Call:
         chance,
         now_ms,
     ]
-    return keys(id, "flow"), args
+    return keys(id, "flow", "bell"), args
 
 
 def _ms(seconds: float) -> int:

@@ -1,5 +1,5 @@
 -- Take in what became of some requests, and open or close the circuit.
--- KEYS  flow
+-- KEYS  flow, bell
 -- ARGV  successes, failures, failures since the last success, hold ms (0: none), why held,
 --       streak that opens, samples, ratio that opens, window ms, first open ms, longest open ms, chance 0..1, now ms (0)
 -- Gives the circuit's state after it: closed, open, half-open
@@ -35,6 +35,7 @@ local since, all_good, all_bad = tonumber(state[4]) or now, tonumber(state[5]) o
 if circuit == 'half-open' then
     if good > 0 then
         redis.call('HDEL', flow, 'circuit', 'probe_at', 'streak', 'since', 'good', 'bad')
+        redis.call('DEL', KEYS[2])
         ramp(now, 'recovered')
         circuit = 'closed'
     elseif bad > 0 then

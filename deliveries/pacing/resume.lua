@@ -1,5 +1,5 @@
 -- Forget what was held against an endpoint and let it come back on a ramp.
--- KEYS  flow
+-- KEYS  flow, bell
 -- ARGV  reason, 1 to close the circuit as well, now ms (0: the server's clock)
 local now = tonumber(ARGV[3])
 if now == 0 then
@@ -7,7 +7,7 @@ if now == 0 then
     now = time[1] * 1000 + time[2] / 1000
 end
 if ARGV[2] == '1' then
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', KEYS[1], KEYS[2])
 end
 redis.call('HSET', KEYS[1], 'ramp_at', now, 'ramp_reason', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], 90000000)

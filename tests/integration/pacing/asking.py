@@ -45,7 +45,7 @@ class Asked:
 
     def leave(self, *, token: str = WORKER) -> bool:
         """Give up the lease; whether somebody had knocked."""
-        return self.id in pacing.leave(token, [self.id])
+        return self.id in pacing.leave(token, [self.id], now_ms=self.now_ms)
 
     def give_back(self, requests: int, allowance: Allowance) -> None:
         """Return granted requests unused."""

@@ -5,6 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deliveries.pacing import Tally, rules
+from deliveries.pacing.keys import keys
+from deliveries.redis_client import redis_client
 from tests.integration.pacing.asking import OTHER_WORKER, Asked
 from tests.integration.pacing.models import Circuit
 
@@ -222,3 +224,30 @@ def test_enabling_again_forgets_the_circuit_and_the_hold():
     asked.resume(afresh=True)
 
     assert asked.take(10_000).why == "ramp"
+
+
+def bell_ms(asked: Asked) -> int:
+    """How long the bell counts as rung; -2 when it does not."""
+    return redis_client().pttl(*keys(asked.id, "bell"))
+
+
+def test_nobody_is_rung_for_an_endpoint_to_which_nothing_may_be_sent():
+    broken, held, well = opened(), Asked(), Asked()
+    held.report(Tally(good=1, hold_seconds=30))
+    for asked in (broken, held, well):
+        wait_ms = asked.take().wait_seconds * 1000
+        asked.leave()
+        assert wait_ms - 1000 < bell_ms(asked) <= wait_ms or (asked is well and bell_ms(asked) == -2)
+
+
+def test_enabling_again_lets_the_bell_ring_and_so_does_a_probe_that_came_through():
+    enabled, recovered = opened(), opened()
+    for asked in (enabled, recovered):
+        asked.leave()
+        assert bell_ms(asked) > 0
+
+    enabled.resume(afresh=True)
+    wait_for_probe(recovered)
+    recovered.report(Tally(good=1))
+
+    assert bell_ms(enabled) == bell_ms(recovered) == -2
