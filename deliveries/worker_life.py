@@ -2,15 +2,21 @@
 
 import logging
 import threading
-from typing import Any
+import time
+from collections.abc import Sequence
+from typing import Any, Final
 
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from celery.worker import state
 from redis import RedisError
 
 from deliveries.drain import sending
 from deliveries.watch import heartbeats
 
 logger = logging.getLogger(__name__)
+
+THREAD_NAME: Final = "heartbeat"
+GOODBYE_SECONDS: Final = 2.0
 
 _stopped = threading.Event()
 
@@ -25,16 +31,26 @@ def connect() -> None:
 def _start_beating(sender: Any, **_kwargs: Any) -> None:
     # `sender` is the worker's consumer: it knows its name and the queues it reads.
     queues = sorted(queue.name for queue in sender.task_consumer.queues)
-    threading.Thread(target=_beat, args=(sender.hostname, queues), name="heartbeat", daemon=True).start()
+    threading.Thread(target=_beat, args=(sender.hostname, queues), name=THREAD_NAME, daemon=True).start()
 
 
-def _beat(worker: str, queues: list[str]) -> None:
+def _beat(worker: str, queues: Sequence[str]) -> None:
     while not _stopped.is_set():
         try:
-            heartbeats.beat(worker, queues)
+            heartbeats.beat(worker, queues, _oldest_task_seconds())
         except RedisError as error:
             logger.warning("the heartbeat is not heard: %s", error)
         _stopped.wait(heartbeats.BEAT_SECONDS)
+    try:
+        heartbeats.leave(worker)
+    except RedisError:
+        logger.info("the worker leaves without a word: Redis is away")
+
+
+def _oldest_task_seconds() -> float | None:
+    """How long the task that has run the longest has been running."""
+    begun = [request.time_start for request in list(state.active_requests) if request.time_start]
+    return max(time.time() - min(begun), 0.0) if begun else None
 
 
 def _stop_sending(**_kwargs: Any) -> None:
@@ -42,9 +58,9 @@ def _stop_sending(**_kwargs: Any) -> None:
     sending.stopping.set()
 
 
-def _stop_beating(sender: Any, **_kwargs: Any) -> None:
+def _stop_beating(**_kwargs: Any) -> None:
+    """The beating thread says goodbye itself, so that no beat comes after it. Redis away must not hold up the stop."""
     _stopped.set()
-    try:
-        heartbeats.leave(sender.hostname)
-    except RedisError:
-        logger.info("the worker leaves without a word: Redis is away")
+    for thread in threading.enumerate():
+        if thread.name == THREAD_NAME:
+            thread.join(GOODBYE_SECONDS)

@@ -1,13 +1,14 @@
 """Signs of life in Redis: which workers are up, when each sweep last ran and a result was last recorded.
 
-Hints for people and probes, never the truth.
+Hints for people and probes, never the truth. All moments are Redis's own, so that no clock but one decides who is
+alive: a worker whose clock is five minutes off is heard like any other.
 """
 
 import json
 import logging
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from redis import RedisError
 
@@ -24,38 +25,40 @@ GONE_SECONDS: Final = 20.0
 
 KEEP_SECONDS: Final = 86_400
 
+_NOTE: Final = """
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.3f', time[1] + time[2] / 1000000) .. ' ' .. ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker process that was heard of lately."""
+    """A worker process that was heard of lately. `busy_seconds`: how long it has been at its oldest task."""
 
     name: str
     queues: tuple[str, ...]
     seen_seconds_ago: float
+    busy_seconds: float | None = None
 
 
-def beat(worker: str, queues: list[str]) -> None:
+def beat(worker: str, queues: Sequence[str], busy_seconds: float | None = None) -> None:
     """Say that a worker is up. Raises RedisError."""
-    pipeline = redis_client().pipeline(transaction=False)
-    pipeline.hset(WORKERS_KEY, worker, json.dumps({"at": time.time(), "queues": queues}))
-    pipeline.expire(WORKERS_KEY, KEEP_SECONDS)
-    pipeline.execute()
+    _note(WORKERS_KEY, worker, json.dumps({"queues": list(queues), "busy_seconds": busy_seconds}))
 
 
 def leave(worker: str) -> None:
-    """Say that a worker stops."""
+    """Say that a worker stops. Raises RedisError."""
     redis_client().hdel(WORKERS_KEY, worker)
 
 
 def workers() -> list[Worker]:
-    """The workers heard of within GONE_SECONDS; those gone for long are forgotten."""
-    now = time.time()
+    """The workers heard of within GONE_SECONDS, by name; those gone for long are forgotten. Raises RedisError."""
     alive, forgotten = [], []
-    for name, raw in redis_client().hgetall(WORKERS_KEY).items():
-        said = json.loads(raw)
-        age = max(now - said["at"], 0.0)
+    for name, (age, said) in _read(WORKERS_KEY).items():
         if age <= GONE_SECONDS:
-            alive.append(Worker(name.decode(), tuple(said["queues"]), age))
+            words: dict[str, Any] = json.loads(said)
+            alive.append(Worker(name, tuple(words["queues"]), age, words["busy_seconds"]))
         elif age > KEEP_SECONDS:
             forgotten.append(name)
     if forgotten:
@@ -66,12 +69,26 @@ def workers() -> list[Worker]:
 def note(duty: str) -> None:
     """Say that something that has to happen again and again just happened: a sweep by its duty, or `recorded`."""
     try:
-        redis_client().hset(DUTIES_KEY, duty, time.time())
+        _note(DUTIES_KEY, duty, "")
     except RedisError as error:
         logger.warning("nobody is told that %s was done: %s", duty, error)
 
 
 def ages() -> dict[str, float]:
-    """Seconds since each of them last happened; one that never did is missing."""
-    now = time.time()
-    return {duty.decode(): max(now - float(at), 0.0) for duty, at in redis_client().hgetall(DUTIES_KEY).items()}
+    """Seconds since each of them last happened; one that never did is missing. Raises RedisError."""
+    return {duty: age for duty, (age, _said) in _read(DUTIES_KEY).items()}
+
+
+def _note(key: str, field: str, words: str) -> None:
+    redis_client().eval(_NOTE, 1, key, field, words, KEEP_SECONDS)
+
+
+def _read(key: str) -> dict[str, tuple[float, str]]:
+    """Seconds since each field was noted, and the words that came with it."""
+    pipeline = redis_client().pipeline(transaction=False)
+    pipeline.time()
+    pipeline.hgetall(key)
+    (seconds, microseconds), fields = pipeline.execute()
+    now = seconds + microseconds / 1_000_000
+    noted = {name.decode(): raw.decode().partition(" ") for name, raw in fields.items()}
+    return {name: (max(now - float(at), 0.0), words) for name, (at, _, words) in noted.items()}

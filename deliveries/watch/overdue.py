@@ -1,6 +1,7 @@
 """Endpoints that may be sent to now and have due work, found by one probe of the due index each."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,16 +46,22 @@ class Overdue:
     held: dict[int, float]
 
 
-def overdue_endpoints() -> Overdue:
-    """Look at the active endpoints; while Redis is away no circuit and no Retry-After counts."""
+def overdue_endpoints(*, ask_pacing: bool = True) -> Overdue:
+    """Look at the active endpoints. No circuit and no Retry-After counts while Redis is away, or is not to be asked."""
     with connection.cursor() as cursor:
         cursor.execute(DUE_ENDPOINTS)
         rows = cursor.fetchall()
     # An ordered endpoint is due by the head of its sequence only, which may be waiting while what is behind it is due.
     heads = {id: seconds_until_head_due(id) for id, _late, ordered in rows if ordered}
     held = {id: seconds or 0.0 for id, seconds in heads.items() if seconds != 0}
+    if ask_pacing:
+        held |= _held_by_pacing([id for id, _late, _ordered in rows])
+    return Overdue({id: late for id, late, _ordered in rows if id not in held}, held)
+
+
+def _held_by_pacing(endpoint_ids: Sequence[int]) -> dict[int, float]:
     try:
-        held |= pacing.waits([id for id, _late, _ordered in rows])
+        return pacing.waits(endpoint_ids)
     except RedisError as error:
         logger.warning("pacing cannot be asked: %s", error)
-    return Overdue({id: late for id, late, _ordered in rows if id not in held}, held)
+        return {}

@@ -1,11 +1,13 @@
 """A survey of the whole pipeline: the figures, and the verdict on them. For people and probes."""
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from celery import current_app
-from django.db import DatabaseError, connection
+from django.db import Error as DatabaseFault
+from django.db import connection, transaction
 from kombu.exceptions import KombuError
 from redis import RedisError
 
@@ -14,11 +16,22 @@ from deliveries.watch.attended import attended
 from deliveries.watch.liveness import Picture, problems
 from deliveries.watch.overdue import overdue_endpoints
 
-COUNTED: Final = 1_000_000
+logger = logging.getLogger(__name__)
+
+COUNTED: Final = 100_000
 """Counts stop here: a look must not cost more than the work."""
+
+PATIENCE_SECONDS: Final = 3.0
+"""A service that takes longer to answer a question counts as away: whoever probes does not wait for ever."""
 
 QUEUES: Final = ("deliveries", "deliveries.slow", "dead_letters", "inbox", "upkeep")
 
+# A backlog that is gone lives on in the planner's statistics for a while: it would expect to find rows soon and read a
+# whole table of finished ones instead of an index with nothing in it.
+_BOUNDED: Final = """
+SELECT set_config('statement_timeout', %s, true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true)
+"""
 _FIGURES: Final = """
 SELECT (SELECT count(*) FROM (SELECT FROM deliveries_delivery WHERE status = 'pending' LIMIT %(most)s) AS counted),
        (SELECT count(*) FROM (SELECT FROM deliveries_delivery WHERE status = 'sending' LIMIT %(most)s) AS counted),
@@ -29,8 +42,6 @@ SELECT (SELECT count(*) FROM (SELECT FROM deliveries_delivery WHERE status = 'pe
         WHERE resolution = 'open' ORDER BY id LIMIT 1)
 """
 _ENDPOINTS: Final = "SELECT state, count(*) FROM endpoints_endpoint GROUP BY state"
-
-Read = TypeVar("Read")
 
 
 @dataclass(slots=True)
@@ -62,17 +73,21 @@ class Survey:
 def survey() -> Survey:
     """Look at everything; never raises for a service that does not answer, which is a finding."""
     found = Survey()
-    database = _try(lambda: _read_rows(found), DatabaseError)
-    redis = _try(lambda: _read_signs(found), RedisError) and _try(lambda: _read_queues(found), KombuError, OSError)
+    redis = _try(lambda: _read_signs(found), RedisError)
+    # A Redis that is away would be waited for again at every question.
+    database = _try(lambda: _read_rows(found, ask_redis=redis), DatabaseFault)
+    broker = _try(lambda: _read_queues(found), KombuError, RedisError, OSError)
     found.problems = problems(
         Picture(
             database=database,
             redis=redis,
+            broker=broker,
             oldest_due_seconds=found.oldest_due_seconds,
             oldest_lapsed_seconds=found.oldest_lapsed_lease_seconds,
             unattended_seconds=found.oldest_unattended_seconds,
             recorded_seconds=found.seconds_since.get("recorded"),
             sweep_seconds=found.seconds_since.get("due"),
+            busy_seconds=max((worker["busy_seconds"] or 0.0 for worker in found.workers), default=None),
             worked_queues=frozenset(queue for worker in found.workers for queue in worker["queues"]),
         )
     )
@@ -82,18 +97,17 @@ def survey() -> Survey:
 def _try(read: Callable[[], None], *faults: type[Exception]) -> bool:
     try:
         read()
-    except faults:
+    except faults as fault:
+        # Of the class only: the message may name hosts and users.
+        logger.warning("the survey got no answer: %s", type(fault).__name__)
         return False
     return True
 
 
-def _read_rows(found: Survey) -> None:
-    overdue = overdue_endpoints().late
-    found.endpoints_with_due_work = len(overdue)
-    found.oldest_due_seconds = max(overdue.values(), default=None)
-    unattended = set(overdue) - attended(list(overdue))
-    found.oldest_unattended_seconds = max((overdue[id] for id in unattended), default=None)
-    with connection.cursor() as cursor:
+def _read_rows(found: Survey, *, ask_redis: bool) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_BOUNDED, [f"{PATIENCE_SECONDS * 1000:.0f}ms"])
+        overdue = overdue_endpoints(ask_pacing=ask_redis).late
         cursor.execute(_FIGURES, {"most": COUNTED})
         (
             found.pending,
@@ -104,18 +118,21 @@ def _read_rows(found: Survey) -> None:
         ) = cursor.fetchone()
         cursor.execute(_ENDPOINTS)
         found.endpoints = dict(cursor.fetchall())
+    found.endpoints_with_due_work = len(overdue)
+    found.oldest_due_seconds = max(overdue.values(), default=None)
+    unattended = set(overdue) - attended(list(overdue)) if ask_redis else set()
+    found.oldest_unattended_seconds = max((overdue[id] for id in unattended), default=None)
 
 
 def _read_signs(found: Survey) -> None:
     found.seconds_since = heartbeats.ages()
-    found.workers = [
-        {"name": worker.name, "queues": list(worker.queues), "seen_seconds_ago": worker.seen_seconds_ago}
-        for worker in heartbeats.workers()
-    ]
+    found.workers = [asdict(worker) for worker in heartbeats.workers()]
 
 
 def _read_queues(found: Survey) -> None:
-    with current_app.connection_for_read() as broker:
-        broker.ensure_connection(max_retries=1, timeout=2)
-        channel = broker.default_channel
-        found.queue_depths = {name: int(channel._size(name)) for name in QUEUES}
+    options = {"socket_timeout": PATIENCE_SECONDS, "socket_connect_timeout": PATIENCE_SECONDS}
+    with current_app.connection_for_read(transport_options=options) as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0)
+        # kombu declares queues only where they exist, and to Redis an empty one does not; its length it always knows.
+        size: Callable[[str], int] = broker.default_channel._size  # type: ignore[attr-defined]
+        found.queue_depths = {name: size(name) for name in QUEUES}

@@ -212,7 +212,8 @@ class TestPages:
 
     def test_the_rest_between_pages_is_as_long_as_the_page_was(self):
         age(make_event(tenant="without endpoints"))
-        moments, rests = iter([0, 3, 10, 10.5, 20, 21]), []
+        moments = iter([0, 3, 10, 10.5, 20, 21])
+        rests: list[float] = []
 
         prune(MONTH, now=timezone.now(), pause=rests.append, clock=lambda: next(moments))
 
