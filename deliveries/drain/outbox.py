@@ -97,6 +97,8 @@ class Outbox:
         self._forget(batch)
 
     def _forget(self, batch: list[Result]) -> None:
+        # In this order: a result that comes in between notes its own time, or is seen by the last look.
+        self._oldest_at = self._failing_since = None
         del self._results[: len(batch)]
-        self._failing_since = None
-        self._oldest_at = self._clock() if self._results else None
+        if self._results:
+            self._oldest_at = self._clock()
