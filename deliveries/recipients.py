@@ -1,6 +1,7 @@
 """Recipients: an endpoint as the delivery path needs it, read afresh for every batch so that a change holds at once."""
 
 import json
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,11 +10,13 @@ from typing import Any
 from django.db import connection
 
 from deliveries.conf import conf
-from endpoints.encryption import decrypt
 from endpoints.models import State
 from endpoints.models.endpoint import host_of
 from endpoints.policies import DEFAULT_POLICY, DEFAULT_POLICY_NAME, Policy
+from vault.encryption import decrypt
+from vault.errors import UndecryptableValue
 
+logger = logging.getLogger(__name__)
 
 OUR_HEADERS = frozenset({"content-type", "webhook-id", "webhook-timestamp", "webhook-signature"})
 
@@ -71,11 +74,19 @@ WHERE endpoint.id = ANY(%s)
 def load_recipients(endpoint_ids: Collection[int], now: datetime) -> dict[int, Recipient]:
     """Read endpoints with their policies and the secrets live at `now`, in one query whatever their number.
 
-    Raises UndecryptableValue when a key is missing.
+    Left out, with an error in the log, are endpoints encrypted with a key that is missing now: their deliveries wait
+    until it is back, and the others are not held up.
     """
     with connection.cursor() as cursor:
         cursor.execute(_READ, [now, DEFAULT_POLICY_NAME, list(endpoint_ids)])
-        return {row[0]: _recipient(row[:11], row[11:]) for row in cursor.fetchall()}
+        rows = cursor.fetchall()
+    recipients = {}
+    for row in rows:
+        try:
+            recipients[row[0]] = _recipient(row[:11], row[11:])
+        except UndecryptableValue as error:
+            logger.error("endpoint %s cannot be sent to: %s", row[0], error)
+    return recipients
 
 
 def _recipient(row: tuple[Any, ...], policy_row: tuple[Any, ...]) -> Recipient:

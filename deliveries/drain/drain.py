@@ -106,7 +106,7 @@ class Drain:
     def _refill(self) -> None:
         """Take what pacing allows for every lane that runs low, claim that many rows in one statement, feed them."""
         now = time.monotonic()
-        hungry = [lane for lane in self._lanes.values() if lane.is_hungry(now)]
+        hungry = [lane for lane in self._lanes.values() if self._may_claim(lane, now)]
         if not hungry or self._is_over:
             return
         try:
@@ -122,6 +122,11 @@ class Drain:
             logger.warning("nothing can be claimed: %s", error)
             connection.close()
             self._ends_at = now
+
+    def _may_claim(self, lane: Lane, now: float) -> bool:
+        # The next run of an ordered endpoint begins where the last one ended, and that is known when it is recorded.
+        is_underway = lane.recipient.ordered and not (lane.channel.is_idle and not self._outbox.holds(lane.id))
+        return lane.is_hungry(now) and not is_underway
 
     def _wishes(self, hungry: Sequence[Lane], now: float) -> dict[int, Wish]:
         wanted = {lane.id: (lane.claim_size, lane.recipient.rate_limit_per_second) for lane in hungry}
@@ -159,9 +164,11 @@ class Drain:
     def _nap_seconds(self) -> float:
         """Until the next thing can happen: results, tokens, the end of the budget."""
         now = time.monotonic()
-        if any(lane.is_hungry(now) for lane in self._lanes.values()) and not self._is_over:
+        if any(self._may_claim(lane, now) for lane in self._lanes.values()) and not self._is_over:
             return 0.0
         if any(lane.is_finished for lane in self._lanes.values()) and not self._outbox.is_failing:
+            return 0.0
+        if self._somebody_waits_for_record() and not self._outbox.is_failing:
             return 0.0
         return min(
             [IDLE_NAP_SECONDS, *(lane.wait_until - now for lane in self._lanes.values() if lane.wait_until > now)]
@@ -181,14 +188,15 @@ class Drain:
             connection.close()
 
     def _record(self) -> None:
-        while self._outbox.is_ripe or any(
-            lane.is_finished and self._outbox.holds(lane.id) for lane in self._lanes.values()
-        ):
+        while self._outbox.is_ripe or self._somebody_waits_for_record():
             settled = self._outbox.record(patience_seconds=LEASE_SPARE_SECONDS)
             dispatch.announce(settled.dead_letter_ids)
             if self._outbox.is_failing:
                 break
         self._report()
+
+    def _somebody_waits_for_record(self) -> bool:
+        return any(lane.waits_for_record and self._outbox.holds(lane.id) for lane in self._lanes.values())
 
     def _report(self) -> None:
         """Tell pacing how the requests ended; where the circuit is not closed, stop."""

@@ -109,6 +109,11 @@ class Lane:
         return (self._is_drained or self.channel.is_closed) and self.channel.is_idle
 
     @property
+    def waits_for_record(self) -> bool:
+        """Whether it can go no further until its results are recorded."""
+        return self.is_finished or (self.recipient.ordered and self.channel.is_idle)
+
+    @property
     def is_slow(self) -> bool:
         """Whether its requests, seen as a whole, failed or took long: they must not take the healthy workers."""
         channel = self.channel

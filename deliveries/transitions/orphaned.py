@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.utils import timezone
 
 from deliveries.conf import conf
 from deliveries.recipients import Recipient, load_recipients
 from deliveries.transitions.bury import Burial, bury
-from endpoints.errors import UndecryptableValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,8 @@ def bury_orphans(orphans: Sequence[Orphan]) -> list[int]:
     """Write their dead letters, each with the request as it would be made now; returns the dead letters' ids."""
     if not orphans:
         return []
-    recipients = _recipients({orphan.endpoint_id for orphan in orphans}, timezone.now())
+    # An endpoint whose encryption key is missing is not among them: it must not keep a dead delivery from being buried.
+    recipients = load_recipients({orphan.endpoint_id for orphan in orphans}, timezone.now())
     return bury([_burial(orphan, recipients.get(orphan.endpoint_id)) for orphan in orphans])
 
 
@@ -40,14 +39,6 @@ def _burial(orphan: Orphan, recipient: Recipient | None) -> Burial:
         url=orphan.url,
         headers=recipient.shown_headers(orphan.event_id) if recipient else _bare_headers(orphan.event_id),
     )
-
-
-def _recipients(endpoint_ids: set[int], now: datetime) -> dict[int, Recipient]:
-    # A lost encryption key hides the names of the extra headers; it must not keep a dead delivery from being buried.
-    try:
-        return load_recipients(endpoint_ids, now)
-    except UndecryptableValue:
-        return {}
 
 
 def _bare_headers(event_id: str) -> dict[str, str]:

@@ -12,10 +12,10 @@ from endpoints import signing
 from endpoints.addressing import UnusableURL, canonical_url
 from endpoints.conf import allowed_networks
 from endpoints.custom_headers import header_fault
-from endpoints.encryption import EncryptedJSONField
 from endpoints.matching import pattern_fault
 from endpoints.models.retry_policy import RetryPolicy
 from endpoints.models.signing_secret import SigningSecret
+from vault.encryption import EncryptedJSONField
 
 
 class State(models.TextChoices):
@@ -46,7 +46,7 @@ class Endpoint(models.Model):
     tenant = models.CharField(max_length=128, blank=True, default="", help_text="Receives this tenant's events only.")
     url = models.CharField(max_length=2048, help_text="http or https; redirects are not followed.")
     description = models.CharField(max_length=200, blank=True, default="")
-    owner_email = models.EmailField(blank=True, default="", help_text="Told about dead letters and a changed state.")
+    owner_email = models.EmailField(blank=True, default="", help_text="Told about dead letters.")
     event_types = ArrayField(
         models.CharField(max_length=130),
         default=every_event,

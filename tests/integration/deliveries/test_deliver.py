@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from cryptography.fernet import Fernet
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -200,3 +201,26 @@ class TestInStrictOrder:
 
         assert receiver.requests[-1].headers["webhook-id"] == second.pk
         assert second.deliveries.get().status == Status.DELIVERED
+
+
+def test_an_ordered_endpoint_gets_its_whole_backlog_in_one_drain_and_in_sequence():
+    endpoint = make_endpoint(ordered=True)
+    events = [make_event() for _ in range(70)]
+    receiver = MemoryTransport()
+
+    deliver([endpoint.pk], transport=receiver)
+
+    assert [request.headers["webhook-id"] for request in receiver.requests] == [event.pk for event in events]
+
+
+def test_an_endpoint_whose_encryption_key_is_missing_holds_up_nobody_and_loses_nothing(settings, caplog):
+    lost = make_endpoint()
+    settings.HOLDFAST_SECRET_KEYS = [Fernet.generate_key().decode()]
+    well = make_endpoint()
+    event = make_event()
+    receiver = MemoryTransport()
+
+    deliver([lost.pk, well.pk], transport=receiver)
+
+    assert [delivery.status for delivery in event.deliveries.order_by("endpoint")] == [Status.PENDING, Status.DELIVERED]
+    assert f"endpoint {lost.pk} cannot be sent to" in caplog.text

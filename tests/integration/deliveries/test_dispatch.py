@@ -134,7 +134,7 @@ class TestTimers:
 
         dispatch.silence([1])
 
-        assert dispatch.set_timers({1: 59}) == {}
+        assert dispatch.set_timers({1: 59.5}) == {}
 
     def test_the_wake_up_of_the_timer_itself_clears_it(self):
         dispatch.set_timers({1: 0.5})
