@@ -9,5 +9,4 @@ class EndpointsConfig(AppConfig):
     verbose_name = "Endpoints"
 
     def ready(self) -> None:
-        register(checks.check_secret_keys, "holdfast")
         register(checks.check_allowed_networks, "holdfast")

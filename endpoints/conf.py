@@ -15,11 +15,6 @@ def allowed_networks() -> tuple[IPv4Network | IPv6Network, ...]:
     return _networks(tuple(getattr(settings, "HOLDFAST_ALLOWED_NETWORKS", ())))
 
 
-def secret_keys() -> tuple[str, ...]:
-    """Fernet keys (`HOLDFAST_SECRET_KEYS`), newest first: the first encrypts, every one decrypts."""
-    return tuple(settings.HOLDFAST_SECRET_KEYS)
-
-
 @lru_cache(maxsize=8)
 def _networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
     networks = []

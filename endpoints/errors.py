@@ -7,7 +7,3 @@ class EndpointError(Exception):
 
 class TransitionRefused(EndpointError):
     """The endpoint is not in a state from which this move is legal."""
-
-
-class UndecryptableValue(EndpointError):
-    """A stored value was encrypted with a key that `HOLDFAST_SECRET_KEYS` no longer holds."""

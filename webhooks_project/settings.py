@@ -62,6 +62,8 @@ else:
 
 INSTALLED_APPS = [
     "webhooks_project",
+    "vault",
+    "console",
     "endpoints",
     "deliveries",
     "django_celery_beat",

@@ -8,12 +8,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from console.page import PageAdmin, Table, Text
+from console.presentation import EMPTY, badge, link, link_to, may, moment
+from console.tables import LogAdmin, row_number
 from deliveries.admin.attempts import target, took
 from deliveries.admin.filters import DeliveryFilter, OutcomeFilter
 from deliveries.models import Attempt
-from endpoints.admin.page import PageAdmin, Table, Text
-from endpoints.admin.presentation import EMPTY, badge, link, link_to, may, moment
-from endpoints.admin.tables import LogAdmin, row_number
 
 
 class AttemptAdmin(PageAdmin, LogAdmin):

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from django.utils.dateparse import parse_datetime
 
+from console.page import Table
+from console.presentation import EMPTY, badge, link, list_link, moment
 from deliveries.models import Attempt, Delivery
-from endpoints.admin.page import Table
-from endpoints.admin.presentation import EMPTY, badge, link, list_link, moment
 
 SHOWN: Final = 50
 _HEADINGS: Final = ("#", "Started", "Outcome", "Status", "Took", "Address", "Reason")

@@ -9,16 +9,17 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from console.filters import ChoiceFilter
+from console.page import Button, PageAdmin, Table, Text
+from console.presentation import badge, link, link_to, may, moment
+from console.tables import LogAdmin, row_number
 from deliveries.admin.attempts import attempts_copied
 from deliveries.admin.dead_letter_actions import discard_selected, redrive_selected
 from deliveries.admin.filters import AgeFilter, EndpointFilter
 from deliveries.admin.json_text import indented
 from deliveries.models import DeadLetter, Resolution
 from deliveries.outcomes import Kind
-from endpoints.admin.filters import ChoiceFilter
-from endpoints.admin.page import Button, PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, endpoint_with_state, link, link_to, may, moment, visible_url
-from endpoints.admin.tables import LogAdmin, row_number
+from endpoints.admin.presentation import endpoint_with_state, visible_url
 from endpoints.models import Endpoint
 
 EVERY: Final = "all"

@@ -8,12 +8,12 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from console.confirmation import Question, chosen_rows, confirmed_note
+from console.tables import COUNT_CAP, capped_count
 from deliveries.admin import operations
 from deliveries.models import DeadLetter
 from deliveries.order import order_notes
 from deliveries.redrive import Preview, discard, preview_discard, preview_redrive, redrive
-from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
-from endpoints.admin.tables import COUNT_CAP, capped_count
 from endpoints.models import Endpoint
 
 SHOWN_ENDPOINTS: Final = 10

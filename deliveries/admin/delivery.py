@@ -10,16 +10,17 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.confirmation import Question, chosen_rows, confirmed_note
+from console.page import Button, PageAdmin, Table, Text
+from console.presentation import EMPTY, badge, link, link_to, may, moment
+from console.tables import COUNT_CAP, LogAdmin, capped_count, row_number
 from deliveries.admin import operations
 from deliveries.admin.attempts import attempts_of
 from deliveries.admin.filters import EndpointFilter, EventFilter, StatusFilter
 from deliveries.models import Delivery
 from deliveries.replay import replay as replay_deliveries
 from deliveries.statuses import SENTENCES, Status
-from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
-from endpoints.admin.page import Button, PageAdmin, Table, Text
-from endpoints.admin.presentation import EMPTY, badge, endpoint_with_state, link, link_to, may, moment
-from endpoints.admin.tables import COUNT_CAP, LogAdmin, capped_count, row_number
+from endpoints.admin.presentation import endpoint_with_state
 from endpoints.models import State
 
 REPLAY: Final = Question(

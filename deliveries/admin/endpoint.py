@@ -8,13 +8,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.page import Table, Text
+from console.presentation import list_link
+from console.tables import shown_count
 from deliveries.admin.pace import UNKNOWN, flow_of, pace_table
 from deliveries.models import Resolution
 from deliveries.statuses import Status
 from endpoints.admin.endpoint import EndpointAdmin
-from endpoints.admin.page import Table, Text
-from endpoints.admin.presentation import list_link
-from endpoints.admin.tables import shown_count
 from endpoints.models import Endpoint
 
 

@@ -9,16 +9,16 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
+from console.confirmation import Question, chosen_rows, confirmed_note
+from console.filters import TypedFilter
+from console.page import PageAdmin, Table, Text
+from console.presentation import badge, link, link_to, list_link, may, moment
+from console.tables import COUNT_CAP, BigTableAdmin, capped_count
 from deliveries.admin import operations
 from deliveries.admin.event_form import EventForm
 from deliveries.admin.json_text import indented
 from deliveries.models import Event
 from deliveries.replay import replay_events
-from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
-from endpoints.admin.filters import TypedFilter
-from endpoints.admin.page import PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, link, link_to, list_link, may, moment
-from endpoints.admin.tables import COUNT_CAP, BigTableAdmin, capped_count
 
 SHOWN_DELIVERIES: Final = 50
 

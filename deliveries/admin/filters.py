@@ -13,11 +13,11 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
+from console.filters import ChoiceFilter, RowFilter, TypedFilter
+from console.tables import row_number
 from deliveries.models import DeadLetter, Delivery
 from deliveries.outcomes import Kind
 from deliveries.statuses import Status
-from endpoints.admin.filters import ChoiceFilter, RowFilter, TypedFilter
-from endpoints.admin.tables import row_number
 from endpoints.models import Endpoint
 
 _PICKER = AutocompleteSelect(Delivery._meta.get_field("endpoint"), admin.site, attrs={"style": "width: 100%"})

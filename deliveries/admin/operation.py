@@ -9,15 +9,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.confirmation import Question, chosen_rows, confirmed_note
+from console.filters import ChoiceFilter
+from console.page import PageAdmin, Table, Text
+from console.presentation import badge, link, link_to, may, moment
+from console.tables import LogAdmin, row_number
 from deliveries import operations
 from deliveries.admin.operations import log
 from deliveries.errors import OperationFinished
 from deliveries.models import Operation
-from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
-from endpoints.admin.filters import ChoiceFilter
-from endpoints.admin.page import PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, link, link_to, may, moment
-from endpoints.admin.tables import LogAdmin, row_number
 
 SHOWN_LETTERS: Final = 50
 

@@ -9,10 +9,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from console.presentation import link
 from deliveries.conf import conf
 from deliveries.errors import HoldfastError
 from deliveries.models import Operation
-from endpoints.admin.presentation import link
 
 AT_ONCE: Final = 20
 """Rows that one action sends out without a pace: what a person ticks by hand on a page."""

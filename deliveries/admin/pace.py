@@ -2,8 +2,8 @@
 
 from redis import RedisError
 
+from console.page import Table
 from deliveries.pacing import Flow, describe, rules
-from endpoints.admin.page import Table
 from endpoints.models import Endpoint
 
 UNKNOWN = "Unknown: Redis does not answer."

@@ -1,4 +1,4 @@
-"""The admin of endpoints, one file a model; what all admin pages of Holdfast share is here too."""
+"""The admin of endpoints, one file a model."""
 
 from django.contrib import admin
 

@@ -11,14 +11,15 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.filters import ChoiceFilter, TypedFilter
+from console.page import Button, PageAdmin, Table, Text
+from console.presentation import badge, list_link, may, moment
+from console.tables import BigTableAdmin, row_number
 from endpoints.admin import state_actions
 from endpoints.admin.endpoint_form import EndpointForm
-from endpoints.admin.filters import ChoiceFilter, TypedFilter
-from endpoints.admin.page import Button, PageAdmin, Table, Text
-from endpoints.admin.presentation import badge, list_link, may, moment, visible_url
+from endpoints.admin.presentation import visible_url
 from endpoints.admin.secret_views import PERMISSION, SecretViews
 from endpoints.admin.signing_secrets import secrets_table
-from endpoints.admin.tables import BigTableAdmin, row_number
 from endpoints.models import Endpoint, State
 
 SHOWN_CHANGES = 10

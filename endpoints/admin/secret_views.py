@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
-from endpoints.admin.presentation import may
+from console.presentation import may
 from endpoints.admin.signing_secrets import REVEAL_MINUTES, RotationForm, allow_one_look, has_a_look, use_the_look
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint, SigningSecret

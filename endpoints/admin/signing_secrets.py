@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from endpoints.admin.page import Table
-from endpoints.admin.presentation import moment
+from console.page import Table
+from console.presentation import moment
 from endpoints.models import Endpoint, SigningSecret
 
 REVEAL_MINUTES: Final = 10

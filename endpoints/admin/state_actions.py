@@ -7,8 +7,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from console.confirmation import Question, chosen_rows, confirmed_note
 from endpoints import availability
-from endpoints.admin.confirmation import Question, chosen_rows, confirmed_note
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint, State, StateChange
 

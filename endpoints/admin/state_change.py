@@ -5,9 +5,9 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from endpoints.admin.filters import ChoiceFilter, RowFilter
-from endpoints.admin.presentation import badge, link_to, moment
-from endpoints.admin.tables import LogAdmin, row_number
+from console.filters import ChoiceFilter, RowFilter
+from console.presentation import badge, link_to, moment
+from console.tables import LogAdmin, row_number
 from endpoints.models import State, StateChange
 
 

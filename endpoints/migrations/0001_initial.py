@@ -5,8 +5,8 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import endpoints.encryption
 import endpoints.models.endpoint
+import vault.encryption
 
 
 class Migration(migrations.Migration):
@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ("ordered", models.BooleanField(default=False, help_text="One request at a time, in strict sequence.")),
                 (
                     "headers",
-                    endpoints.encryption.EncryptedJSONField(
+                    vault.encryption.EncryptedJSONField(
                         blank=True,
                         default=dict,
                         help_text="Extra request headers, stored encrypted, their values never shown again.",
@@ -195,7 +195,7 @@ class Migration(migrations.Migration):
             name="SigningSecret",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("secret", endpoints.encryption.EncryptedTextField()),
+                ("secret", vault.encryption.EncryptedTextField()),
                 (
                     "fingerprint",
                     models.CharField(editable=False, help_text="Names the secret without showing it.", max_length=32),

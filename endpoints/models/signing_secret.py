@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from endpoints import signing
-from endpoints.encryption import EncryptedTextField
+from vault.encryption import EncryptedTextField
 
 
 class SigningSecretQuerySet(models.QuerySet):  # type: ignore[type-arg]

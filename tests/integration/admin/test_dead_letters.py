@@ -163,7 +163,7 @@ def test_all_that_match_means_those_that_were_there_when_it_was_asked(operator: 
 
 
 def test_more_than_the_cap_is_left_to_the_command_line(operator: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("endpoints.admin.confirmation.COUNT_CAP", 1)
+    monkeypatch.setattr("console.confirmation.COUNT_CAP", 1)
     letters = _letters(2)
 
     answer = run_action(operator, "redrive_selected", *letters)

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from endpoints.admin.tables import shown_count
+from console.tables import shown_count
 from endpoints.availability import pause
 from endpoints.models import Endpoint, State, StateChange
 from tests.factories import make_dead_letter, make_endpoint, make_event

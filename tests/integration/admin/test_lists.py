@@ -9,9 +9,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from console import tables
 from deliveries.models import Delivery, Event
 from deliveries.redrive import redrive
-from endpoints.admin import tables
 from endpoints.availability import pause
 from endpoints.models import Endpoint
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from endpoints.admin.presentation import EMPTY
+from console.presentation import EMPTY
 
 COUNT_CAP: Final = 10_000
 """Rows a list counts and pages through at most; beyond that a filter helps more than page 201."""
@@ -90,7 +90,7 @@ class BigTableAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     sortable_by = ()
 
     class Media:
-        css: ClassVar = {"all": ["endpoints/admin.css"]}
+        css: ClassVar = {"all": ["console/admin.css"]}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FixedOrderChangeList

@@ -7,8 +7,8 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.db import models
 
-from endpoints.conf import secret_keys
-from endpoints.errors import UndecryptableValue
+from vault.conf import secret_keys
+from vault.errors import UndecryptableValue
 
 
 def encrypt(text: str) -> str:

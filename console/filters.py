@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from endpoints.admin.tables import row_number
+from console.tables import row_number
 
 
 class ChoiceFilter(admin.SimpleListFilter):
@@ -27,7 +27,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 class TypedFilter(admin.SimpleListFilter):
     """One column against exactly what is typed into a box. Subclasses name `title` and `parameter_name`."""
 
-    template = "endpoints/admin/typed_filter.html"
+    template = "console/typed_filter.html"
 
     def lookups(self, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]") -> list[tuple[str, str]]:
         # Django drops a filter without choices.

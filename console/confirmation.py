@@ -11,7 +11,7 @@ from django.db.models import Max, QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from endpoints.admin.tables import COUNT_CAP, capped_count, row_number
+from console.tables import COUNT_CAP, capped_count, row_number
 
 SHOWN_ROWS: Final = 20
 NOTE_LENGTH: Final = 2_000
@@ -86,7 +86,7 @@ def confirmed_note(
         "newest": _newest(request, rows) if across else "",
         "media": model_admin.media,
     }
-    return TemplateResponse(request, "endpoints/admin/confirm.html", context)
+    return TemplateResponse(request, "console/confirm.html", context)
 
 
 def _is_across(request: HttpRequest) -> bool:

@@ -42,7 +42,7 @@ class Button:
 class PageAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Adds `sections` and `buttons` to the page of a row."""
 
-    change_form_template = "endpoints/admin/page.html"
+    change_form_template = "console/page.html"
 
     def sections(self, request: HttpRequest, row: Any) -> Sequence[Table | Text]:
         """What stands below the fields."""
