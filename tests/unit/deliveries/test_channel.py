@@ -218,7 +218,7 @@ class TestTheTally:
 
     def test_it_holds_the_longest_time_that_was_asked_for(self, pool):
         throttled = [Exchange(status_code=429, retry_after=seconds) for seconds in ("3", "30", "nonsense")]
-        channel, outbox = open_channel(pool, Receiver())
+        channel, _ = open_channel(pool, Receiver())
         for exchange in throttled:
             channel._note(*judged(a_claim(), exchange))
 
