@@ -46,7 +46,6 @@ def test_no_secret_stands_in_compose_or_has_a_default(compose, name):
         if SECRET_NAME.search(key):
             # Required from outside, or empty unless given: what a mail server without accounts needs.
             assert re.search(r"\$\{[A-Z_]+:(\?[^}]+|-)\}", value), f"{key} has a default"
-            assert ":-" not in value, f"{key} has a default"
 
 
 def test_everything_waits_for_a_healthy_database_and_for_the_migrations(compose):
