@@ -2,13 +2,14 @@
 
 import contextlib
 import dataclasses
+import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inbox.schemes import Reason, Refused, Request
-from tests.unit.inbox.senders import NOW, SENDERS, Sender
+from tests.unit.inbox.senders import ADYEN, NOW, SENDERS, Sender
 
 every = pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.name)
 
@@ -42,9 +43,15 @@ requests = st.builds(
     content_type=values,
     received_at=st.floats(allow_nan=True, allow_infinity=True),
 )
+FIELDS = ["id", "type", "event", "event_id", "event_time", "created", "timestamp", "data", "command", "webhook_type"]
+FIELDS += ["amount", "value", "pspReference", "eventCode", "additionalData", "hmacSignature", "eventDate", "meta"]
+
 documents = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=20)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=12), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.one_of(st.sampled_from(FIELDS), st.text(max_size=5)), inner, max_size=4),
+    ),
     max_leaves=10,
 )
 
@@ -64,6 +71,24 @@ def test_one_strange_header_on_a_genuine_request_is_never_an_error(sender: Sende
     request = sender.request(b"{}")
     with contextlib.suppress(Refused):  # headers that are not signed, such as an id, may hold anything
         sender.check(dataclasses.replace(request, headers=dict(request.headers) | {header: value}))
+
+
+@every
+@settings(max_examples=60, deadline=None)
+@given(document=documents)
+def test_whatever_document_was_signed_has_an_id_and_a_type_that_can_be_stored(sender: Sender, document):
+    verified = sender.check(sender.request(json.dumps(document).encode()))
+    assert 1 <= len(verified.event_id) <= 255
+    (verified.event_id + verified.event_type).encode()
+
+
+@settings(max_examples=200, deadline=None)
+@given(items=st.lists(documents, max_size=3), around=documents)
+def test_adyens_items_may_hold_anything(items, around):
+    containers = [{"NotificationRequestItem": item} for item in items]
+    for document in ({"notificationItems": containers}, {"notificationItems": around}, around):
+        with pytest.raises(Refused):
+            ADYEN.check(Request({}, json.dumps(document).encode(), "application/json", NOW))
 
 
 @every
