@@ -33,6 +33,9 @@ _NEVER = float("inf")
 SLOW_SECONDS = 360
 """How long an endpoint stays on the slow queue after its last bad drain; longer than a circuit waits for its probe."""
 
+LEAST_PER_MESSAGE = 4
+MESSAGES_PER_SET = 4
+
 DELIVER, ANNOUNCE = "deliveries.deliver", "deliveries.announce"
 HEALTHY_QUEUE, SLOW_QUEUE, DEAD_LETTER_QUEUE = "deliveries", "deliveries.slow", "dead_letters"
 
@@ -159,7 +162,7 @@ def _send_wake_ups(endpoint_ids: Sequence[int], slow: Collection[int]) -> None:
             (HEALTHY_QUEUE, [id for id in endpoint_ids if id not in slow]),
             (SLOW_QUEUE, [id for id in endpoint_ids if id in slow]),
         )
-        for chunk in _chunks(ids, conf().wake_size)
+        for chunk in _chunks(ids, _message_size(len(ids)))
     ]
     if not messages:
         return
@@ -178,6 +181,11 @@ def _pipeline_each(endpoint_ids: Collection[int], command: object) -> None:
         pipeline.execute()
     except _UNREACHABLE as error:
         logger.warning("cannot mark endpoints slow or healthy: %s", error)
+
+
+def _message_size(endpoints: int) -> int:
+    """Endpoints one message names: few enough that several workers share a large set, enough to be worth a task."""
+    return min(conf().wake_size, max(LEAST_PER_MESSAGE, -(-endpoints // MESSAGES_PER_SET)))
 
 
 def _chunks(ids: Iterable[int], size: int) -> Iterator[list[int]]:

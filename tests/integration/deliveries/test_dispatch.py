@@ -8,7 +8,6 @@ from celery import current_app
 from kombu import pools
 
 from deliveries import dispatch
-from deliveries.conf import conf
 from deliveries.redis_client import redis_client
 from tests.broker import CLOSED_PORT, broker_away
 
@@ -45,13 +44,13 @@ class TestWaking:
 
         assert messages("deliveries") == [[1, 2, 3]]
 
-    def test_many_endpoints_are_cut_into_messages_of_a_bounded_size(self):
-        many = range(1, 2 * conf().wake_size + 2)
+    @pytest.mark.parametrize(
+        ("endpoints", "sizes"), [(3, [3]), (8, [4, 4]), (16, [4, 4, 4, 4]), (100, [16] * 6 + [4])]
+    )
+    def test_a_set_is_cut_into_messages_that_several_workers_can_share(self, endpoints, sizes):
+        dispatch.wake(range(1, endpoints + 1))
 
-        assert dispatch.wake(many) == len(many)
-
-        assert [len(ids) for ids in messages("deliveries")] == [conf().wake_size, conf().wake_size, 1]
-        assert ids_in("deliveries") == list(many)
+        assert [len(ids) for ids in messages("deliveries")] == sizes
 
     def test_a_bell_that_rings_is_not_rung_again(self):
         dispatch.wake([1, 2])
