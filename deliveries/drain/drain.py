@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from redis import RedisError
 
@@ -47,6 +47,9 @@ LEAST_SENDING_SECONDS = 1.0
 """A lane stops one request's time before the budget ends, so that the slot is free then; but it sends this long."""
 
 IDLE_NAP_SECONDS = 0.1
+
+# An ended session shows as the one at its first statement and as the other at every later one, until it is closed.
+_DATABASE_ERRORS = (DatabaseError, InterfaceError)
 
 
 class Drain:
@@ -96,7 +99,7 @@ class Drain:
         self._configured_at = now
         try:
             recipients = load_recipients(self._lanes, self._clock.now())
-        except DatabaseError as error:
+        except _DATABASE_ERRORS as error:
             logger.warning("endpoints cannot be read again: %s", error)
             connection.close()
             return
@@ -118,7 +121,7 @@ class Drain:
             logger.warning("pacing cannot be asked: %s", error)
             for lane in hungry:
                 lane.rest(until=now + NO_PACING_SECONDS)
-        except DatabaseError as error:
+        except _DATABASE_ERRORS as error:
             logger.warning("nothing can be claimed: %s", error)
             connection.close()
             self._ends_at = now
@@ -183,7 +186,7 @@ class Drain:
         try:
             hand_back(self._unsent)
             self._unsent.clear()
-        except DatabaseError as error:
+        except _DATABASE_ERRORS as error:
             logger.warning("%d unsent deliveries cannot be handed back yet: %s", len(self._unsent), error)
             connection.close()
 
@@ -221,8 +224,11 @@ class Drain:
             return
         try:
             self._part_with(ours)
-        except (RedisError, DatabaseError) as error:
+        except RedisError as error:
             logger.warning("%d endpoints wait for the sweep: %s", len(ours), error)
+        except _DATABASE_ERRORS as error:
+            logger.warning("%d endpoints wait for the sweep: %s", len(ours), error)
+            connection.close()
 
     def _part_with(self, lanes: Sequence[Lane]) -> None:
         for lane in lanes:

@@ -3,8 +3,9 @@
 import math
 from typing import Final
 
-LEASE_SECONDS: Final = 30.0
-"""Longer than any pause between two takes of a working drain; short, so that a dead worker's endpoint soon moves on."""
+LEASE_SECONDS: Final = 35.0
+"""Longer than any pause between two takes of a working drain, the longest request included; short, so that a dead
+worker's endpoint soon moves on."""
 
 BURST_SECONDS: Final = 0.2
 """How much of a rate limit may go out at once, so that a worker needs a few takes a second, not one a request."""
