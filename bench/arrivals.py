@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 
 def most_in_a_second(arrivals: Sequence[float]) -> int:
@@ -25,7 +26,7 @@ def seconds_above(arrivals: Sequence[float], allowed: int) -> int:
 def each_second(arrivals: Sequence[float], begin: float, seconds: int) -> list[int]:
     """How many came in each second from `begin` on."""
     marks = [bisect_left(arrivals, begin + second) for second in range(seconds + 1)]
-    return [after - before for before, after in zip(marks, marks[1:], strict=False)]
+    return [after - before for before, after in pairwise(marks)]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
