@@ -7,9 +7,12 @@ from celery import Celery
 from celery.signals import task_prerun
 from django.db import close_old_connections
 
+from webhooks_project import redis_transport
 from webhooks_project.boot import prepare
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webhooks_project.settings")
+
+redis_transport.install()
 
 app = Celery("holdfast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
