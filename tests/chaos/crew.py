@@ -1,0 +1,168 @@
+"""The processes of a chaos run, by name: started again a moment after they die, as any supervisor does."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.chaos.cast import POISON
+from tests.chaos.ground import ROOT
+from webhooks_project import roles
+
+WORKERS: Final[dict[str, list[str]]] = {
+    "healthy1": roles.worker("healthy1", roles.HEALTHY_QUEUES),
+    "healthy2": roles.worker("healthy2", roles.HEALTHY_QUEUES),
+    "slow": roles.worker("slow", roles.SLOW_QUEUES),
+}
+HEALTHY: Final = ("healthy1", "healthy2")
+BEAT: Final = "beat"
+COMMANDS: Final = {**WORKERS, BEAT: roles.beat()}
+
+RESTART_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.05
+STOP_SECONDS: Final = 30.0
+START_SECONDS: Final = 60.0
+HOOKS: Final = Path(__file__).parent / "hooks"
+
+
+class Crew:
+    """Runs `commands`, each with its output in a file of `folder`; `on_death` hears of whoever died by itself."""
+
+    def __init__(self, folder: Path, commands: Mapping[str, list[str]], on_death: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.commands = dict(commands)
+        self.deaths: list[tuple[str, int]] = []
+        self._on_death = on_death
+        self._extra: dict[str, dict[str, str]] = {}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._down: set[str] = set()
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+
+    def start_all(self) -> None:
+        """Start everything and the supervision."""
+        for name in self.commands:
+            self.start(name)
+        self._supervisor.start()
+
+    def start(self, name: str, **extra: str) -> None:
+        """Start a process, with these environment variables besides, until it is told otherwise."""
+        with self._lock:
+            self._down.discard(name)
+            self._extra[name] = extra
+            if name not in self._running:
+                self._spawn(name)
+
+    def await_ready(self, *names: str) -> None:
+        """Wait until workers that were started take messages."""
+        deadline = time.monotonic() + START_SECONDS
+        for name in names:
+            while "ready." not in self.log(name):
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"{name} did not start:\n{self.log(name)[-2000:]}")
+                time.sleep(LOOK_SECONDS)
+
+    def kill(self, *names: str) -> None:
+        """SIGKILL them at one moment and wait until they are gone; they stay down until `start`."""
+        with self._lock:
+            self._down.update(names)
+            doomed = [self._running.pop(name) for name in names if name in self._running]
+            for process in doomed:
+                process.kill()
+        for process in doomed:
+            process.wait()
+
+    def stop(self, name: str) -> float:
+        """SIGTERM and wait for the end; returns how many seconds it took. It stays down until `start`."""
+        with self._lock:
+            self._down.add(name)
+            process = self._running.pop(name)
+        began = time.monotonic()
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        return time.monotonic() - began
+
+    def signal(self, number: signal.Signals, *names: str) -> None:
+        """Signal processes, e.g. SIGSTOP and SIGCONT."""
+        with self._lock:
+            for name in names:
+                if name in self._running:
+                    self._running[name].send_signal(number)
+
+    def end(self) -> None:
+        """End everything, by force where asking takes long."""
+        self._ended.set()
+        if self._supervisor.is_alive():
+            self._supervisor.join()
+        for process in self._running.values():
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in self._running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        self._running.clear()
+
+    def running(self) -> list[str]:
+        """The names of what runs."""
+        with self._lock:
+            return [name for name, process in self._running.items() if process.poll() is None]
+
+    def log(self, name: str) -> str:
+        """What the process said since it was last started."""
+        path = self._path(name)
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def _spawn(self, name: str) -> None:
+        path = self._path(name)
+        if path.exists():
+            # What the one before said stays beside it, for whoever wants to know why.
+            with path.with_suffix(".before.log").open("ab") as before:
+                before.write(path.read_bytes())
+        hooks = {"PYTHONPATH": f"{HOOKS}{os.pathsep}{ROOT}", "CHAOS_PARENT": str(os.getpid()), "CHAOS_POISON": POISON}
+        with path.open("wb") as log:
+            self._running[name] = subprocess.Popen(
+                self.commands[name],
+                cwd=ROOT,
+                env={**os.environ, **hooks, **self._extra.get(name, {})},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _supervise(self) -> None:
+        due: dict[str, float] = {}
+        while not self._ended.wait(LOOK_SECONDS):
+            now = time.monotonic()
+            for name in self._just_died():
+                due[name] = now + RESTART_SECONDS
+                self._on_death(name)
+            with self._lock:
+                for name in [name for name, at in due.items() if now >= at]:
+                    del due[name]
+                    if name not in self._down and name not in self._running:
+                        self._spawn(name)
+
+    def _just_died(self) -> list[str]:
+        with self._lock:
+            dead = [name for name, process in self._running.items() if process.poll() is not None]
+            for name in dead:
+                self.deaths.append((name, self._running.pop(name).returncode))
+            return dead
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.log"

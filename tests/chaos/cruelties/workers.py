@@ -1,0 +1,83 @@
+"""Worker processes, killed, stopped and hung."""
+
+import signal
+import time
+from typing import Final
+
+from deliveries.models import Attempt
+from deliveries.transitions import lapse
+from tests.chaos.crew import BEAT, HEALTHY, WORKERS
+from tests.chaos.recovery import expect_status
+from tests.chaos.stage import Stage
+
+STOP_SECONDS: Final = 15.0
+"""A worker that is told to stop finishes its requests in flight, the longest of which may take 10 s, and is gone."""
+
+HANG_SECONDS: Final = 5.0
+ALARM_SECONDS: Final = 45.0
+
+
+def kill_one(stage: Stage) -> None:
+    """SIGKILL a worker in the middle of a batch."""
+    name = stage.rng.choice([*WORKERS, *HEALTHY])
+    stage.burst(200)
+    time.sleep(stage.rng.uniform(0.05, 0.6))
+    stage.kill(name)
+    stage.say(name)
+    stage.crew.start(name)
+
+
+def kill_all(stage: Stage) -> None:
+    """SIGKILL every worker and beat at one moment."""
+    stage.burst(200)
+    time.sleep(stage.rng.uniform(0.05, 0.6))
+    stage.kill(*WORKERS, BEAT)
+    _start_all(stage)
+
+
+def kill_all_and_wait_for_the_alarm(stage: Stage) -> None:
+    """SIGKILL all of them, and leave them dead until the status says so."""
+    stage.burst(50)
+    stage.kill(*WORKERS, BEAT)
+    expect_status(stage, healthy=False, within=ALARM_SECONDS)
+    _start_all(stage)
+
+
+def stop_one(stage: Stage) -> None:
+    """SIGTERM a worker in the middle of a batch: it ends in time and costs no delivery an attempt."""
+    name = stage.rng.choice(HEALTHY)
+    before = _lapsed()
+    stage.burst(200)
+    time.sleep(stage.rng.uniform(0.05, 0.6))
+    took = stage.crew.stop(name)
+    stage.crew.start(name)
+    stage.say(f"{name} stopped in {took:.1f} s")
+    if took > STOP_SECONDS:
+        stage.faults.append(f"{name} took {took:.1f} s to stop")
+    if not stage.kills and _lapsed() > before:
+        stage.faults.append("a worker that was told to stop left leases to lapse")
+
+
+def hang_all(stage: Stage) -> None:
+    """SIGSTOP every worker: the processes are up and nothing moves, until the status says so."""
+    stage.burst(100)
+    stage.crew.signal(signal.SIGSTOP, *WORKERS)
+    stage.note_flight()
+    expect_status(stage, healthy=False, within=ALARM_SECONDS)
+    # What was in flight may have lapsed by the time they go on.
+    stage.crew.signal(signal.SIGCONT, *WORKERS)
+
+
+def kill_publisher(stage: Stage) -> None:
+    """SIGKILL the publishing process, most likely in a transaction."""
+    stage.kill("publisher")
+    stage.crew.start("publisher")
+
+
+def _start_all(stage: Stage) -> None:
+    for name in (*WORKERS, BEAT):
+        stage.crew.start(name)
+
+
+def _lapsed() -> int:
+    return Attempt.objects.filter(reason=lapse.REASON).count()
