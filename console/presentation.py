@@ -16,11 +16,14 @@ EMPTY: Final = "-"
 # What colour a state is shown in; anything else stays plain.
 _TONES: Final = {
     "active": "good",
+    "healthy": "good",
     "delivered": "good",
     "redriven": "good",
     "sending": "busy",
     "pending": "busy",
     "paused": "held",
+    "warning": "held",
+    "failing": "bad",
     "disabled": "bad",
     "dead": "bad",
     "open": "bad",

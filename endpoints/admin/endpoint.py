@@ -74,6 +74,7 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
                     )
                 },
             ),
+            ("Health", {"fields": ("health_thresholds",)}),
             ("Request", {"fields": (*names, *typed, "ca_certificate")}),
         ]
 
