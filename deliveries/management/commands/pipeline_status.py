@@ -6,18 +6,24 @@ import sys
 import time
 from argparse import ArgumentParser
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
 
+from deliveries.watch.figures import Backlog, Figures, backlog, overall
 from deliveries.watch.survey import COUNTED, Survey, survey
 
 CLEAR_SCREEN: Final = "\033[H\033[2J"
 
 
 class Command(BaseCommand):
-    help = "Say whether work moves: ages, depths, sweeps, workers. Exit status 1 when something is wrong."
+    help = (
+        "Say whether work moves: ages, depths, sweeps, workers; and how the last hour went. "
+        "Exit status 1 when something is wrong."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print a JSON object; with --watch, one a line.")
@@ -38,13 +44,14 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _look(self, *, as_json: bool, is_again: bool = False) -> Survey:
-        found = survey()
+        found, figures = survey(), _figures()
         if as_json:
-            self.stdout.write(json.dumps({"healthy": found.is_healthy, **asdict(found)}))
+            words = {"last_hour": figures[0].summary(), "backlog": figures[1].summary()} if figures else {}
+            self.stdout.write(json.dumps({"healthy": found.is_healthy, **asdict(found), **words}))
         else:
             if is_again:
                 self.stdout.write(CLEAR_SCREEN if self.stdout.isatty() else "")
-            self.stdout.write("\n".join(_lines(found)))
+            self.stdout.write("\n".join([*_lines(found), *(_figure_lines(*figures) if figures else [])]))
         self.stdout.flush()
         return found
 
@@ -67,6 +74,46 @@ def _lines(found: Survey) -> list[str]:
         f"  {worker['name']}: {', '.join(worker['queues'])}; seen {_age(worker['seen_seconds_ago'])} ago"
         for worker in found.workers
     ]
+
+
+def _figures() -> tuple[Figures, Backlog] | None:
+    """The last hour's figures and what waits; None while the database is away, of which the survey speaks."""
+    now = timezone.now()
+    try:
+        return overall(now - timedelta(hours=1), now), backlog()
+    except DatabaseError:
+        return None
+
+
+def _figure_lines(hour: Figures, waiting: Backlog) -> list[str]:
+    return [
+        "",
+        f"Last hour    {hour.attempts:,} attempts, {_share(hour.success_rate)} succeeded",
+        f"  failed     {_pairs(dict(hour.failed))}",
+        f"  told apart {_share(hour.auth_failure_rate)} refused credentials, {_share(hour.throttling_rate)} throttled",
+        f"  arrived    at attempt {_numbers(hour.succeeded_at)}; {_share(hour.retry_rate)} took more than one",
+        f"  attempt    {_percentiles(hour.latency_ms)}",
+        f"  end to end {_percentiles(hour.latency_end_to_end_ms)}",
+        f"Dead, open   {_pairs(waiting.dead_letters_by_class)}",
+    ]
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _numbers(arrived: dict[str, int]) -> str:
+    return ", ".join(f"{number}: {count:,}" for number, count in arrived.items() if count) or "-"
+
+
+def _percentiles(latencies: dict[str, float | None]) -> str:
+    return ", ".join(f"{name} {_latency(value)}" for name, value in latencies.items())
+
+
+def _latency(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "-"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1_000 else _age(milliseconds / 1_000)
 
 
 def _count(rows: int) -> str:

@@ -23,7 +23,7 @@ from deliveries.watch import survey as surveying
 from deliveries.watch.survey import survey
 from endpoints import availability
 from tests.broker import CLOSED_PORT, away
-from tests.factories import backdate, lease, make_dead_letter, make_endpoint, make_event
+from tests.factories import backdate, lease, make_dead_letter, make_delivered, make_endpoint, make_event
 from tests.integration.deliveries.test_racing import in_another_connection
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
@@ -310,6 +310,20 @@ class TestTheCommand:
             "workers",
         } <= set(said)
         assert said["workers"][0]["queues"] == ["dead_letters", "deliveries", "inbox", "upkeep"]
+
+    def test_it_says_how_the_last_hour_went(self, running):
+        endpoint = make_endpoint()
+        make_delivered(endpoint)
+        make_dead_letter(endpoint)
+
+        said, parsed = self.run()[0], json.loads(self.run("--json")[0])
+
+        assert "Last hour    2 attempts, 50.0% succeeded" in said
+        assert "Dead, open   rejected 1" in said
+        assert "at attempt 1: 1; 0.0% took more than one" in said
+        assert parsed["last_hour"]["success_rate"] == 0.5
+        assert parsed["last_hour"]["latency_ms"].keys() == {"p50", "p95", "p99"}
+        assert parsed["backlog"]["dead_letters_by_class"] == {"rejected": 1}
 
     def test_it_says_when_a_count_stopped(self, running, monkeypatch):
         for module in (surveying, pipeline_status):
