@@ -17,14 +17,19 @@ EMPTY: Final = "-"
 _TONES: Final = {
     "active": "good",
     "delivered": "good",
+    "processed": "good",
     "redriven": "good",
     "sending": "busy",
+    "processing": "busy",
+    "received": "busy",
     "pending": "busy",
     "paused": "held",
     "disabled": "bad",
     "dead": "bad",
     "open": "bad",
     "archived": "quiet",
+    "ignored": "quiet",
+    "stale": "quiet",
     "discarded": "quiet",
 }
 

@@ -43,11 +43,17 @@ class SourceSecret(models.Model):
     def __str__(self) -> str:
         return self.fingerprint
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save, or raise ValidationError when the secret cannot be one of the source's scheme."""
+    def fill_in(self) -> None:
+        """Strip the secret and name its key. Raises ValidationError when it cannot be one of the source's scheme."""
         self.secret = (self.secret or "").strip()
-        scheme = SCHEMES[self.source.scheme]
+        scheme = SCHEMES.get(self.source.scheme)
+        if scheme is None:
+            raise ValidationError({"secret": f"There is no scheme {self.source.scheme}."})
         if fault := scheme.secret_fault(self.secret):
             raise ValidationError({"secret": fault})
         self.fingerprint = key_fingerprint(scheme.name, self.secret)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save, or raise ValidationError as `fill_in` does."""
+        self.fill_in()
         super().save(*args, **kwargs)
