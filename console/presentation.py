@@ -18,8 +18,11 @@ _TONES: Final = {
     "active": "good",
     "healthy": "good",
     "delivered": "good",
+    "processed": "good",
     "redriven": "good",
     "sending": "busy",
+    "processing": "busy",
+    "received": "busy",
     "pending": "busy",
     "paused": "held",
     "warning": "held",
@@ -28,6 +31,8 @@ _TONES: Final = {
     "dead": "bad",
     "open": "bad",
     "archived": "quiet",
+    "ignored": "quiet",
+    "stale": "quiet",
     "discarded": "quiet",
 }
 

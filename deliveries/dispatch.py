@@ -101,6 +101,30 @@ def set_timers(waits: Mapping[int, float]) -> dict[int, float]:
     return unset
 
 
+def route_timers(waits: Mapping[int, float]) -> tuple[str, dict[int, float]]:
+    """The queue on which a task comes back for these endpoints (seconds by id), and for which of them it does.
+
+    A slow endpoint's timer must not bring it back to the healthy workers, whichever of them set it. Where there are
+    both kinds, the message for the slow ones is sent here.
+    """
+    try:
+        slow = _slow_among(waits)
+    except _UNREACHABLE as error:
+        logger.warning("cannot tell slow endpoints from healthy ones: %s", error)
+        slow = set()
+    healthy = {id: wait for id, wait in waits.items() if id not in slow}
+    if not healthy:
+        return SLOW_QUEUE, dict(waits)
+    if slow:
+        _send_slow_timer({id: waits[id] for id in slow})
+    return HEALTHY_QUEUE, healthy
+
+
+def countdown(waits: Mapping[int, float]) -> float:
+    """Seconds until a message for these endpoints should come: when the first is due, but never at once."""
+    return max(1.0, min(waits.values()))
+
+
 def mark_slow(endpoint_ids: Collection[int]) -> None:
     """Send the next wake-ups of these endpoints to the slow queue, so that they cannot take the healthy workers."""
     _pipeline_each(endpoint_ids, lambda pipeline, id: pipeline.set(_slow(id), 1, ex=SLOW_SECONDS))
@@ -169,6 +193,20 @@ def _send_wake_ups(endpoint_ids: Sequence[int], slow: Collection[int]) -> None:
     with current_app.producer_or_acquire() as producer:
         for queue, chunk in messages:
             current_app.send_task(DELIVER, args=[chunk], queue=queue, producer=producer)
+
+
+def _slow_among(endpoint_ids: Collection[int]) -> set[int]:
+    pipeline = redis_client().pipeline(transaction=False)
+    for id in endpoint_ids:
+        pipeline.exists(_slow(id))
+    return {id for id, is_slow in zip(endpoint_ids, pipeline.execute(), strict=True) if is_slow}
+
+
+def _send_slow_timer(waits: Mapping[int, float]) -> None:
+    try:
+        current_app.send_task(DELIVER, args=[sorted(waits)], queue=SLOW_QUEUE, countdown=countdown(waits))
+    except _UNREACHABLE as error:
+        logger.warning("broker away, %d timers are left to the sweep: %s", len(waits), error)
 
 
 def _pipeline_each(endpoint_ids: Collection[int], command: object) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from celery import shared_task
 
-from deliveries import alerts
+from deliveries import alerts, dispatch
 from deliveries.deliver import deliver as deliver_endpoints
 from deliveries.sweeps import due, expired, health, lapsed, old, rollups, unannounced
 
@@ -15,7 +15,8 @@ def deliver(self: Any, endpoint_ids: Sequence[int]) -> None:
     """Send what is due for these endpoints, and come back when the next of them is."""
     waits = deliver_endpoints(endpoint_ids)
     if waits:
-        raise self.retry(args=[sorted(waits)], countdown=max(1.0, min(waits.values())))
+        queue, ours = dispatch.route_timers(waits)
+        raise self.retry(args=[sorted(ours)], queue=queue, countdown=dispatch.countdown(ours))
 
 
 @shared_task(name="deliveries.announce")

@@ -89,6 +89,21 @@ SETTINGS: dict[str, Any] = {
             "schedule": 600.0,
             "options": {"queue": "upkeep", "expires": 300},
         },
+        "ring for received events": {
+            "task": "inbox.sweep_due",
+            "schedule": 2.0,
+            "options": {"queue": "upkeep", "expires": 10},
+        },
+        "take back received events": {
+            "task": "inbox.sweep_lapsed",
+            "schedule": 5.0,
+            "options": {"queue": "upkeep", "expires": 20},
+        },
+        "prune received events": {
+            "task": "inbox.sweep_old",
+            "schedule": 600.0,
+            "options": {"queue": "upkeep", "expires": 300},
+        },
         "announce dead letters nobody heard of": {
             "task": "deliveries.sweep_unannounced",
             "schedule": 30.0,

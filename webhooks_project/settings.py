@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "console",
     "endpoints",
     "deliveries",
+    "inbox",
     "django_celery_beat",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -163,6 +164,8 @@ DEFAULT_FROM_EMAIL = os.environ.get("DEFAULT_FROM_EMAIL", "holdfast@localhost")
 
 if not DEBUG:
     SECURE_SSL_REDIRECT = _flag("DJANGO_SECURE_SSL_REDIRECT", default=False)
+    # A redirected POST comes back as a GET without its body; webhooks are proven by their signature, not by TLS.
+    SECURE_REDIRECT_EXEMPT = [r"^inbox/"]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -174,6 +177,10 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    # Three lines for every sweep and wake-up would bury what matters.
+    "loggers": {
+        name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+    },
 }
 
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
@@ -182,4 +189,10 @@ HOLDFAST = {
     "EVENT_DAYS": float(os.environ.get("HOLDFAST_EVENT_DAYS") or 30),
     "ATTEMPT_DAYS": float(os.environ.get("HOLDFAST_ATTEMPT_DAYS") or 30),
     "DEAD_LETTER_DAYS": float(os.environ.get("HOLDFAST_DEAD_LETTER_DAYS") or 90),
+}
+
+# What the inbox may be told; every name, default and rule is in inbox/conf.py.
+HOLDFAST_INBOX = {
+    "BODY_DAYS": float(os.environ.get("HOLDFAST_INBOX_BODY_DAYS") or 30),
+    "LEDGER_DAYS": float(os.environ.get("HOLDFAST_INBOX_LEDGER_DAYS") or 400),
 }

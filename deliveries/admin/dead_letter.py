@@ -1,48 +1,33 @@
 """Dead letters in the admin: the whole request that did not arrive, why, and the two ways out."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from console.filters import ChoiceFilter
+from console.filters import EVERY, AgeFilter, ChoiceFilter, DefaultChoiceFilter
+from console.json_text import indented
 from console.page import Button, PageAdmin, Table, Text
 from console.presentation import badge, link, link_to, may, moment
 from console.tables import LogAdmin, row_number
 from deliveries.admin.attempts import attempts_copied
 from deliveries.admin.dead_letter_actions import discard_selected, redrive_selected
-from deliveries.admin.filters import AgeFilter, EndpointFilter
-from deliveries.admin.json_text import indented
+from deliveries.admin.filters import EndpointFilter
 from deliveries.models import DeadLetter, Resolution
 from deliveries.outcomes import Kind
 from endpoints.admin.presentation import endpoint_with_state, visible_url
 from endpoints.models import Endpoint
 
-EVERY: Final = "all"
 
-
-class ResolutionFilter(ChoiceFilter):
+class ResolutionFilter(DefaultChoiceFilter):
     """Open ones unless something else is asked for: those are the ones that need somebody."""
 
     title = parameter_name = "resolution"
     values = tuple(Resolution.values)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() is None:
-            return queryset.filter(resolution=Resolution.OPEN)
-        return super().queryset(request, queryset)
-
-    def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        for value in (*self.values, EVERY):
-            yield {
-                "selected": (self.value() or Resolution.OPEN) == value,
-                "query_string": changelist.get_query_string({self.parameter_name: value}),
-                "display": value,
-            }
+    default = Resolution.OPEN
 
 
 class FailureClassFilter(ChoiceFilter):

@@ -9,6 +9,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from console.confirmation import Question, chosen_rows, confirmed_note
+from console.history import log, selection_in_words
 from console.tables import COUNT_CAP, capped_count
 from deliveries.admin import operations
 from deliveries.models import DeadLetter
@@ -50,7 +51,7 @@ def redrive_selected(
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, count, "dead letters")
+    words = selection_in_words(request, count, "dead letters")
     operation = operations.run(
         request,
         lambda: redrive(
@@ -64,7 +65,7 @@ def redrive_selected(
         many="dead letters redriven",
     )
     if operation:
-        operations.log(request, _moved(operation.pk), f"Redriven. {note}".strip())
+        log(request, _moved(operation.pk), f"Redriven. {note}".strip())
     return None
 
 
@@ -77,7 +78,7 @@ def discard_selected(
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, rows.count(), "dead letters")
+    words = selection_in_words(request, rows.count(), "dead letters")
     operation = operations.run(
         request,
         lambda: discard(rows, actor=request.user.get_username(), note=note, selection=words),
@@ -85,7 +86,7 @@ def discard_selected(
         many="dead letters discarded",
     )
     if operation:
-        operations.log(request, _moved(operation.pk), f"Discarded. {note}")
+        log(request, _moved(operation.pk), f"Discarded. {note}")
     return None
 
 

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.confirmation import Question, chosen_rows, confirmed_note
+from console.history import log, selection_in_words
 from console.page import Button, PageAdmin, Table, Text
 from console.presentation import EMPTY, badge, link, link_to, may, moment
 from console.tables import COUNT_CAP, LogAdmin, capped_count, row_number
@@ -42,7 +43,7 @@ def replay(
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, count, "deliveries")
+    words = selection_in_words(request, count, "deliveries")
     operation = operations.run(
         request,
         lambda: replay_deliveries(
@@ -56,7 +57,7 @@ def replay(
         many="deliveries go out again",
     )
     if operation:
-        operations.log(request, [operation], "Replayed deliveries.")
+        log(request, [operation], "Replayed deliveries.")
     return None
 
 

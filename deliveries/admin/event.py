@@ -11,12 +11,13 @@ from django.utils.safestring import SafeString
 
 from console.confirmation import Question, chosen_rows, confirmed_note
 from console.filters import TypedFilter
+from console.history import log, selection_in_words
+from console.json_text import indented
 from console.page import PageAdmin, Table, Text
 from console.presentation import badge, link, link_to, list_link, may, moment
 from console.tables import COUNT_CAP, BigTableAdmin, capped_count
 from deliveries.admin import operations
 from deliveries.admin.event_form import EventForm
-from deliveries.admin.json_text import indented
 from deliveries.models import Event
 from deliveries.replay import replay_events
 
@@ -48,7 +49,7 @@ def replay(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: Q
     note = confirmed_note(model_admin, request, rows, question)
     if isinstance(note, HttpResponse):
         return note
-    words = operations.selection_in_words(request, count, "events")
+    words = selection_in_words(request, count, "events")
     operation = operations.run(
         request,
         lambda: replay_events(
@@ -62,7 +63,7 @@ def replay(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: Q
         many="deliveries go out again",
     )
     if operation:
-        operations.log(request, [operation], "Replayed events.")
+        log(request, [operation], "Replayed events.")
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 from django import forms
 
-from deliveries.admin.json_text import UnusableJSON, parse
+from console.json_text import UnusableJSON, parse
 from deliveries.errors import InvalidEvent
 from deliveries.models import Event
 

@@ -1,17 +1,14 @@
 """The filters that the lists of deliveries share; each is served by an index whatever the size of the table."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.db.models import QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from console.filters import ChoiceFilter, RowFilter, TypedFilter
 from console.tables import row_number
@@ -77,25 +74,3 @@ class OutcomeFilter(ChoiceFilter):
             return queryset
         last = queryset.model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0
         return super().queryset(request, queryset).filter(pk__gt=last - self.newest)
-
-
-class AgeFilter(admin.SimpleListFilter):
-    """How old dead letters are. Their numbers grow with time, so the limit is a number: the newest one too old."""
-
-    title = "age"
-    parameter_name = "age"
-    spans: ClassVar = {
-        "hour": ("past hour", timedelta(hours=1)),
-        "day": ("past 24 hours", timedelta(days=1)),
-        "week": ("past 7 days", timedelta(days=7)),
-    }
-
-    def lookups(self, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]") -> list[tuple[str, str]]:
-        return [(name, words) for name, (words, _) in self.spans.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        _, span = self.spans.get(self.value() or "", ("", None))
-        if span is None:
-            return queryset
-        too_old = queryset.model._default_manager.filter(created_at__lt=timezone.now() - span).order_by("-pk")
-        return queryset.filter(pk__gt=Coalesce(too_old.values("pk")[:1], Value(0)))

@@ -11,11 +11,11 @@ from django.utils.safestring import SafeString
 
 from console.confirmation import Question, chosen_rows, confirmed_note
 from console.filters import ChoiceFilter
+from console.history import log
 from console.page import PageAdmin, Table, Text
 from console.presentation import badge, link, link_to, may, moment
 from console.tables import LogAdmin, row_number
 from deliveries import operations
-from deliveries.admin.operations import log
 from deliveries.errors import OperationFinished
 from deliveries.models import Operation
 

@@ -1,11 +1,9 @@
 """Running redrive, discard and replay from the admin: in the user's name, logged, and told in one message."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
@@ -16,14 +14,6 @@ from deliveries.models import Operation
 
 AT_ONCE: Final = 20
 """Rows that one action sends out without a pace: what a person ticks by hand on a page."""
-
-
-def selection_in_words(request: HttpRequest, count: int, noun: str) -> str:
-    """What the operator chose, for the operation's record."""
-    if request.POST.get("select_across") != "1":
-        return f"{count} {noun} ticked in the admin."
-    chosen = "&".join(f"{name}={value}" for name, value in request.GET.items())
-    return f"All {count} {noun} in the admin's list{f' with {chosen}' if chosen else ''}."
 
 
 def rate_for(count: int) -> float | None:
@@ -56,12 +46,6 @@ def run(request: HttpRequest, operate: Callable[[], Operation], one: str, many: 
     )
     (messages.warning if operation.refused or not operation.moved else messages.success)(request, text)
     return operation
-
-
-def log(request: HttpRequest, rows: QuerySet[Any] | list[Any], message: str) -> None:
-    """One line of the admin's own history for each row."""
-    if rows:
-        LogEntry.objects.log_actions(str(request.user.pk), rows, CHANGE, message)
 
 
 def _left(operation: Operation) -> str:

@@ -132,7 +132,7 @@ class Drain:
         return lane.is_hungry(now) and not is_underway
 
     def _wishes(self, hungry: Sequence[Lane], now: float) -> dict[int, Wish]:
-        wanted = {lane.id: (lane.claim_size, lane.recipient.rate_limit_per_second) for lane in hungry}
+        wanted = {lane.id: (lane.wanted, lane.recipient.rate_limit_per_second) for lane in hungry}
         allowances = pacing.take(self._token, wanted)
         wishes = {}
         for lane in hungry:

@@ -11,6 +11,10 @@ from deliveries.transitions.claim import Claimed
 SMALLEST_CLAIM, LARGEST_CLAIM = 16, 500
 """Rows that one claim takes for an endpoint. The size doubles while the endpoint keeps up, so a slow one holds few."""
 
+ORDERED_CLAIM = 1
+"""In strict order the next may go when the one before is final, which is when its result is recorded. A worker that
+dies then repeats one event at most, and none out of sequence."""
+
 KEEPS_UP_SECONDS = 0.5
 """An endpoint keeps up when a claim's rows are through within this time."""
 
@@ -47,6 +51,11 @@ class Lane:
     @property
     def recipient(self) -> Recipient:
         return self.channel.recipient
+
+    @property
+    def wanted(self) -> int:
+        """Rows to ask for next."""
+        return ORDERED_CLAIM if self.recipient.ordered else self.claim_size
 
     def is_hungry(self, now: float) -> bool:
         """Whether more rows should be claimed for it now (`now` is monotonic)."""

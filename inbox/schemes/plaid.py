@@ -74,7 +74,7 @@ class Plaid:
 def _key_id(token: str) -> str:
     try:
         header = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, ValueError, RecursionError):
+    except (jwt.PyJWTError, ValueError):
         raise headers.malformed(SIGNATURE_HEADER) from None
     key_id = header.get("kid")
     # The token must not choose how it is checked: "none", or HS256 with the public key as its secret, proves nothing.
@@ -100,7 +100,7 @@ def _claims(token: str, key: jwt.PyJWK, key_id: str) -> Any:
     # The signature alone: PyJWT would judge times by the clock of this process, not by the time of arrival.
     try:
         payload = jwt.PyJWS(algorithms=[ALGORITHM]).decode(token, key, algorithms=[ALGORITHM])
-    except (jwt.PyJWTError, ValueError, RecursionError):
+    except (jwt.PyJWTError, ValueError):
         raise Refused(Reason.BAD_SIGNATURE, "The token's signature does not match.", (key_id,)) from None
     return bodies.parsed(payload)
 

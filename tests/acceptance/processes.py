@@ -105,7 +105,7 @@ class Stack:
         return {name: "\n".join(self.log(name).splitlines()[-LOG_TAIL_LINES:]) for name in COMMANDS}
 
     def _is_up(self, name: str, already_read: int) -> bool:
-        sign = "beat: Starting" if name == "beat" else "ready."
+        sign = "Schedule changed." if name == "beat" else "ready."
         return sign in self.log(name)[already_read:]
 
     def _path(self, name: str) -> Path:

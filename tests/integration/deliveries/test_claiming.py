@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -113,7 +114,7 @@ class TestClaiming:
     def test_it_finds_its_rows_by_the_index_of_what_is_due(self):
         endpoint = make_endpoint()
         make_event()
-        wish = {"endpoints": [endpoint.pk], "rows": [10], "leases": [60.0], "token": str(uuid4())}
+        wish: dict[str, Any] = {"endpoints": [endpoint.pk], "rows": [10], "leases": [60.0], "token": str(uuid4())}
 
         with connection.cursor() as cursor:
             # With a handful of rows the planner would read the whole table.

@@ -9,10 +9,11 @@ from django.db import connection
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries import dispatch, pacing
+from deliveries import dispatch, pacing, publish_many
 from deliveries.conf import conf
 from deliveries.deliver import deliver
 from deliveries.drain import drain as module
+from deliveries.drain import due as looks
 from deliveries.drain import sending
 from deliveries.models import Attempt, DeadLetter, Delivery
 from deliveries.outcomes import Exchange
@@ -21,12 +22,13 @@ from deliveries.pacing.keys import keys
 from deliveries.redis_client import redis_client
 from deliveries.statuses import Status
 from deliveries.sweeps import due
+from deliveries.transitions import hand_back as moves
 from deliveries.transitions import settle as settling
 from deliveries.transport import MemoryTransport, Request
 from endpoints import availability
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret, State
 from tests.broker import away
-from tests.factories import make_endpoint, make_event
+from tests.factories import make_endpoint
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_redis")]
 
@@ -45,7 +47,7 @@ def going_on() -> Iterator[None]:
 def handed_back(monkeypatch) -> threading.Event:
     """Set once the drain has handed deliveries back; what a request can wait for that must not be the last but one."""
     done = threading.Event()
-    hand_back = module.hand_back
+    hand_back = moves.hand_back
 
     def notice(rows) -> int:
         count = hand_back(rows)
@@ -59,9 +61,11 @@ def handed_back(monkeypatch) -> threading.Event:
 
 def publish(count: int, endpoint: Endpoint) -> list[Delivery]:
     """Deliveries that nobody was rung for."""
-    deliveries = [make_event(tenant=endpoint.tenant).deliveries.get(endpoint=endpoint) for _ in range(count)]
+    publish_many(
+        {"type": "payment.completed", "data": {"number": number}, "tenant": endpoint.tenant} for number in range(count)
+    )
     redis_client().flushdb()
-    return deliveries
+    return list(Delivery.objects.filter(endpoint=endpoint, status="pending").order_by("pk"))
 
 
 def statuses(endpoint: Endpoint) -> dict[str, int]:
@@ -147,9 +151,14 @@ class TestDraining:
     def test_results_are_recorded_in_bulk(self, monkeypatch):
         endpoint = make_endpoint()
         publish(200, endpoint)
-        statements = []
+        statements: list[str] = []
         move = settling._move
-        monkeypatch.setattr(settling, "_move", lambda payload: statements.append(1) or move(payload))
+
+        def count(payload: str) -> set[int]:
+            statements.append(payload)
+            return move(payload)
+
+        monkeypatch.setattr(settling, "_move", count)
 
         deliver([endpoint.pk], transport=MemoryTransport())
 
@@ -206,6 +215,48 @@ class TestTransientFailures:
         assert Delivery.objects.filter(attempt_count=0, status="pending").count() == 20 - rules.OPEN_STREAK
         assert pacing.describe([endpoint.pk])[endpoint.pk].circuit == "open"
         assert rules.FIRST_OPEN_SECONDS * 0.8 < waits[endpoint.pk] <= rules.FIRST_OPEN_SECONDS * 1.25
+
+    def test_every_second_one_failing_opens_it_as_well(self):
+        endpoint = make_endpoint(max_concurrency=1)
+        publish(300, endpoint)
+        numbers = iter(range(300))
+        nobody_sets_it = threading.Event()
+
+        def answer(_request: Request) -> Exchange:
+            # The circuit is judged at every recording: give it the time for one.
+            nobody_sets_it.wait(0.02)
+            return Exchange(status_code=200 if next(numbers) % 2 else 500)
+
+        receiver = MemoryTransport(answer)
+
+        deliver([endpoint.pk], transport=receiver)
+
+        assert rules.OPEN_SAMPLES <= len(receiver.requests) < 300
+        assert pacing.describe([endpoint.pk])[endpoint.pk].circuit == "open"
+        assert Delivery.objects.filter(attempt_count=0, status="pending").count() == 300 - len(receiver.requests)
+
+    def test_a_probe_that_comes_through_lets_the_rest_follow_in_the_same_drain(self):
+        endpoint = make_endpoint()
+        publish(10, endpoint)
+        an_hour_ago = round((timezone.now() - timedelta(hours=1)).timestamp() * 1000)
+        pacing.report({endpoint.pk: pacing.Tally(bad=5, streak=5)}, now_ms=an_hour_ago)
+
+        deliver([endpoint.pk], transport=MemoryTransport())
+
+        assert statuses(endpoint) == {Status.DELIVERED: 10}
+        assert pacing.describe([endpoint.pk])[endpoint.pk].circuit == "closed"
+
+    def test_a_probe_that_fails_is_the_only_request(self):
+        endpoint = make_endpoint()
+        publish(10, endpoint)
+        an_hour_ago = round((timezone.now() - timedelta(hours=1)).timestamp() * 1000)
+        pacing.report({endpoint.pk: pacing.Tally(bad=5, streak=5)}, now_ms=an_hour_ago)
+        receiver = MemoryTransport(500)
+
+        deliver([endpoint.pk], transport=receiver)
+
+        assert len(receiver.requests) == 1
+        assert pacing.describe([endpoint.pk])[endpoint.pk].circuit == "open"
 
     def test_a_throttled_endpoint_is_left_alone_for_as_long_as_it_asked(self):
         endpoint = make_endpoint(max_concurrency=1)
@@ -329,7 +380,7 @@ class TestABrokenDatabase:
     def test_a_session_ended_between_request_and_record_costs_no_result(self, monkeypatch):
         endpoint = make_endpoint()
         publish(5, endpoint)
-        broken = []
+        broken: list[int] = []
         move = settling._move
 
         def break_once(payload: str) -> set[int]:
@@ -350,7 +401,7 @@ class TestABrokenDatabase:
         endpoint = make_endpoint()
         publish(5, endpoint)
         receiver = answering(lambda number: None)
-        refused = []
+        refused: list[int] = []
         move = settling._move
 
         def refuse_twice(payload: str) -> set[int]:
@@ -372,14 +423,14 @@ class TestABrokenDatabase:
     def test_a_session_ended_before_a_hand_back_costs_no_attempt(self, monkeypatch, handed_back):
         endpoint = make_endpoint(max_concurrency=1)
         publish(10, endpoint)
-        broken = []
-        hand_back = module.hand_back
+        broken: list[int] = []
+        notice_and_hand_back = getattr(module, "hand_back")  # noqa: B009 - the one that `handed_back` put there
 
         def break_once(rows) -> int:
             if rows and not broken:
                 broken.append(1)
                 end_this_session()
-            return hand_back(rows)
+            return int(notice_and_hand_back(rows))
 
         def stop(_number: int) -> None:
             sending.stopping.set()
@@ -397,7 +448,7 @@ class TestABrokenDatabase:
         publish(1, first)
         publish(40, second)
         broken = threading.Event()
-        seconds_until_due = module.seconds_until_due
+        seconds_until_due = looks.seconds_until_due
 
         def break_once(ids) -> dict[int, float]:
             if not broken.is_set():
@@ -407,7 +458,12 @@ class TestABrokenDatabase:
 
         monkeypatch.setattr(module, "seconds_until_due", break_once)
         receiver = MemoryTransport()
-        receiver.script(second.url, lambda _request: broken.wait(WAIT_SECONDS) and Exchange(status_code=200))
+
+        def answer_when_it_is_broken(_request: Request) -> Exchange:
+            assert broken.wait(WAIT_SECONDS)
+            return Exchange(status_code=200)
+
+        receiver.script(second.url, answer_when_it_is_broken)
         deliver([first.pk, second.pk], transport=receiver)
 
         assert len(receiver.requests_to(second.url)) == 40

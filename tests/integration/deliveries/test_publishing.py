@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from django.core.management import call_command
 from django.core.serializers import serialize
+from django.db import transaction
 
-from deliveries import publish, publish_many
+from deliveries import dispatch, publish, publish_many
 from deliveries.errors import IdempotencyConflict, InvalidEvent, InvalidEventType, InvalidPayload, PayloadTooLarge
 from deliveries.models import Delivery, Event
 from deliveries.redis_client import redis_client
@@ -224,3 +225,20 @@ def test_endpoints_are_rung_once_when_the_transaction_commits(django_capture_on_
 
     assert redis_client().exists(bell)
     assert redis_client().llen("deliveries") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_up_that_breaks_does_not_silence_what_the_caller_does_on_commit(monkeypatch):
+    make_endpoint()
+    said = []
+
+    def broken(_endpoint_ids) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dispatch, "wake", broken)
+    with transaction.atomic():
+        event = publish("payment.completed", {})
+        transaction.on_commit(lambda: said.append("done"))
+
+    assert said == ["done"]
+    assert event.deliveries.count() == 1

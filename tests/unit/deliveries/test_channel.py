@@ -70,11 +70,12 @@ def test_everything_fed_is_sent_once_in_order_and_reported(pool):
     rows = claims(5)
 
     channel.feed(rows)
-    assert not channel.is_idle
+    idle = [channel.is_idle]
     pool.run()
+    idle.append(channel.is_idle)
 
+    assert idle == [False, True]
     assert receiver.got == results(outbox) == [row.id for row in rows]
-    assert channel.is_idle
     assert (channel.sent, channel.failed, channel.busy_ms) == (5, 0, 50)
 
 

@@ -1,4 +1,3 @@
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -89,8 +88,5 @@ def test_a_form_may_have_as_many_fields_as_allowed():
     assert len(bodies.form_fields(b"&".join(b"a%d=1" % number for number in range(100)))) == 100
 
 
-@given(st.dictionaries(st.text(), st.text()))
-def test_the_same_bytes_have_the_same_digest(document):
-    body = json.dumps(document).encode()
-    assert bodies.digest(body) == bodies.digest(bytes(bytearray(body)))
-    assert bodies.digest(body) != bodies.digest(body + b" ")
+def test_the_same_bytes_have_the_same_digest_and_others_another():
+    assert bodies.digest(b"{}") == bodies.digest(bytes(bytearray(b"{}"))) != bodies.digest(b"{ }")

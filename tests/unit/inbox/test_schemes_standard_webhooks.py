@@ -57,6 +57,10 @@ class TestBothKinds:
         request = with_signature(sender.request(BODY), swapped)
         assert refusal(sender, request, secrets=BOTH).reason == Reason.BAD_SIGNATURE
 
+    def test_a_right_signature_without_its_version_proves_nothing(self, sender):
+        request = with_signature(sender.request(BODY), lambda good: good.partition(",")[2])
+        assert refusal(sender, request).reason == Reason.BAD_SIGNATURE
+
     @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
     def test_each_header_is_needed(self, sender, name):
         request = sender.request(BODY)

@@ -1,0 +1,20 @@
+"""What came in, from whom, and what became of it."""
+
+from inbox.models.dead_letter import DeadLetter, Resolution
+from inbox.models.fetched_object import FetchedObject
+from inbox.models.operation import Operation
+from inbox.models.received_event import ReceivedEvent
+from inbox.models.refusal_count import RefusalCount
+from inbox.models.source import Source
+from inbox.models.source_secret import SourceSecret
+
+__all__ = [
+    "DeadLetter",
+    "FetchedObject",
+    "Operation",
+    "ReceivedEvent",
+    "RefusalCount",
+    "Resolution",
+    "Source",
+    "SourceSecret",
+]

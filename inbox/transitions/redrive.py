@@ -1,0 +1,33 @@
+"""dead → received: events of open dead letters go back to work with a fresh budget."""
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+# The letter's row lock settles who is first: whoever waits for it finds the letter no longer open, so two people
+# pressing the button process once.
+_REDRIVE = """
+WITH letter AS (
+    SELECT id, event_id FROM inbox_deadletter
+    WHERE id = ANY(%(letters)s) AND resolution = 'open'
+    ORDER BY id
+    FOR UPDATE
+), moved AS (
+    UPDATE inbox_receivedevent event
+    SET status = 'received', budget_offset = attempt_count, next_attempt_at = now(), finished_at = NULL
+    FROM letter WHERE event.id = letter.event_id AND event.status = 'dead'
+    RETURNING letter.id AS letter_id, event.source_id
+), resolved AS (
+    UPDATE inbox_deadletter dead_letter
+    SET resolution = 'redriven', resolved_at = now(), operation_id = %(operation)s
+    FROM moved WHERE dead_letter.id = moved.letter_id
+)
+SELECT letter_id, source_id FROM moved ORDER BY letter_id
+"""
+
+
+def redrive(dead_letter_ids: Sequence[int], operation_id: int) -> list[tuple[int, int]]:
+    """Send the open ones back to work, under the operation; returns (dead letter, source) of those that were won."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REDRIVE, {"letters": list(dead_letter_ids), "operation": operation_id})
+        return [(letter, source) for letter, source in cursor.fetchall()]
