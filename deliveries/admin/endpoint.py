@@ -22,7 +22,7 @@ from endpoints.models import Endpoint
 class EndpointWithTrafficAdmin(EndpointAdmin):
     """Its health and pace, two counts read from an index and capped, and no deletion of what has a history."""
 
-    list_display: ClassVar[tuple[str, ...]] = (*EndpointAdmin.list_display, "score")
+    list_display: tuple[str, ...] = (*EndpointAdmin.list_display, "score")
     readonly_fields: ClassVar[tuple[str, ...]] = (*EndpointAdmin.readonly_fields, "pace_now", "waiting", "lost")
 
     def state_fields(self) -> tuple[str, ...]:
