@@ -12,7 +12,7 @@ from django.db import connection
 from tests.acceptance.waiting import eventually
 from webhooks_project import roles
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 LOG_TAIL_LINES = 40
 

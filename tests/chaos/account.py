@@ -31,7 +31,12 @@ class Account:
     attempts: int = 0
     lapsed: int = 0
     requests: int = 0
+    dead_at: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
+
+    @property
+    def dead_by_endpoint(self) -> str:
+        return ", ".join(f"{name} {count}" for name, count in sorted(self.dead_at.items())) or "none"
 
     def fault(self, sentence: str, which: object = None) -> None:
         self.faults.append(sentence if which is None else f"{sentence}, such as {which}")
@@ -61,7 +66,7 @@ def settle_up(ledger: Path, witness: Witness, endpoint_ids: dict[str, int], flig
     account.requests, account.attempts = len(witness.sightings), sum(map(len, attempts.values()))
     account.lapsed = sum(reason == lapse.REASON for rows in attempts.values() for _, _, reason in rows)
     _nothing_is_lost(account, promised, events, deliveries, endpoint_ids)
-    _every_end_is_true(account, deliveries, seen, ids)
+    _every_end_is_true(account, events, deliveries, seen, ids)
     _attempts_agree(account, deliveries, attempts, seen)
     _requests_are_the_events(account, events, seen, witness)
     _duplicates(account, deliveries, attempts, seen, flights)
@@ -86,7 +91,7 @@ def _nothing_is_lost(account, promised, events, deliveries, endpoint_ids) -> Non
         account.fault(f"{len(extra)} deliveries nobody asked for", sorted(extra)[:SHOWN])
 
 
-def _every_end_is_true(account, deliveries, seen, ids) -> None:
+def _every_end_is_true(account, events, deliveries, seen, ids) -> None:
     letters = Counter(DeadLetter.objects.values_list("delivery_id", flat=True))
     may_die = {part.name for part in cast.CAST if part.may_die}
     for pair, (id, status, _) in deliveries.items():
@@ -98,10 +103,12 @@ def _every_end_is_true(account, deliveries, seen, ids) -> None:
                 account.fault("a delivery is called delivered and the receiver never accepted it", pair)
         elif status == "dead":
             account.dead += 1
+            account.dead_at[ids[pair[0]]] += 1
             if letters[id] != 1:
                 account.lost += 1
                 account.fault(f"a dead delivery has {letters[id]} dead letters", pair)
-            if ids[pair[0]] not in may_die:
+            innocent = ids[pair[0]] == "poisoned" and cast.POISON not in events[pair[1]][3]
+            if ids[pair[0]] not in may_die or innocent:
                 account.fault(f"a delivery to {ids[pair[0]]} died", pair)
         else:
             account.lost += 1

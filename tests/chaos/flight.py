@@ -12,29 +12,32 @@ LANDING_SECONDS: Final = 0.3
 
 PATIENCE_SECONDS: Final = 60.0
 
+# The moment its last recorded attempt was over: what the receiver got after it belongs to the attempt under way.
 _SENDING: Final = """
 SELECT delivery.endpoint_id, delivery.event_id,
-       (SELECT count(*) FROM deliveries_attempt attempt WHERE attempt.delivery_id = delivery.id)
+       (SELECT coalesce(max(extract(epoch FROM started_at) + duration_ms / 1000.0), 0)::float8
+        FROM deliveries_attempt attempt WHERE attempt.delivery_id = delivery.id)
 FROM deliveries_delivery delivery WHERE delivery.status = 'sending'
 """
+ROUNDING_SECONDS: Final = 0.002
 
 
 def in_flight(witness: Witness) -> set[Pair]:
     """Call it right after a kill. Those of a worker that lives on may be among them: the answer is an upper bound."""
-    recorded = _recorded()
+    under_lease = _under_lease()
     time.sleep(LANDING_SECONDS)
     witness.read()
-    return {pair for pair, attempts in recorded.items() if witness.requests[pair] > attempts}
+    return {pair for pair, since in under_lease.items() if witness.latest.get(pair, 0.0) > since + ROUNDING_SECONDS}
 
 
-def _recorded() -> dict[Pair, int]:
-    """The deliveries under lease, and how many attempts of each are on record."""
+def _under_lease() -> dict[Pair, float]:
+    """The deliveries that somebody sends, and since when (seconds since 1970) nothing is on record of each."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(_SENDING)
-                return {(endpoint, event): attempts for endpoint, event, attempts in cursor.fetchall()}
+                return {(endpoint, event): since for endpoint, event, since in cursor.fetchall()}
         except (DatabaseError, InterfaceError):
             # Nothing moves while the database is away either.
             connection.close()

@@ -51,6 +51,7 @@ def run(ground: Ground, options: Namespace) -> int:
     logs.mkdir(parents=True, exist_ok=True)
     with staged(ground, logs, options) as stage:
         quiet.await_first_deliveries(stage)
+        expect_status(stage, healthy=True)
         before = quiet.broker_bytes()
         started = time.monotonic()
         chosen = [BY_NAME[name] for name in options.only.split(",") if name]
@@ -135,7 +136,7 @@ def _summary(account: Account, stage: Stage, faults: list[str]) -> str:
     lines = [
         "",
         f"{account.events:,} events, {account.deliveries:,} deliveries: {account.delivered:,} delivered, "
-        f"{account.dead:,} dead letters, {account.lost} lost",
+        f"{account.dead:,} dead letters ({account.dead_by_endpoint}), {account.lost} lost",
         f"{account.requests:,} requests in {account.attempts:,} attempts, {account.lapsed:,} of which lapsed",
         f"{stage.kills} kills, {len(stage.flights)} requests in flight at them, {account.duplicates} arrived twice",
         f"deaths nobody ordered: {stage.crew.deaths or 'none'}",

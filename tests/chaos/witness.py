@@ -1,7 +1,6 @@
 """What the receiver saw, read from its log: every request is in there before it is answered, and outlives all kills."""
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ class Witness:
 
     def __init__(self, log: Path, endpoints: dict[str, int]) -> None:
         self.sightings: list[Sighting] = []
-        self.requests: Counter[Pair] = Counter()
+        self.latest: dict[Pair, float] = {}
         self.strangers: list[str] = []
         self._log = log
         self._endpoints = endpoints
@@ -65,7 +64,7 @@ class Witness:
             self.strangers.append(line["target"])
             return
         pair = (endpoint, line["webhook-id"])
-        self.requests[pair] += 1
+        self.latest[pair] = line["wall"]
         self.sightings.append(
             Sighting(pair, line["status"], line["sha256"], line["monotonic"], line["wall"], line["webhook-timestamp"])
         )
