@@ -46,6 +46,9 @@ class Conf:
     admin_rate_per_second: float = 50.0
     """The pace of a redrive or replay from the admin, when it moves more than a handful; the commands choose theirs."""
 
+    long_drains: int = 12
+    """Most drains that go on beside a worker process's own threads; each holds a database connection."""
+
     http_threads: int = 256
     """Most requests one worker process has in flight."""
 

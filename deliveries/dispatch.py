@@ -116,8 +116,14 @@ def route_timers(waits: Mapping[int, float]) -> tuple[str, dict[int, float]]:
     if not healthy:
         return SLOW_QUEUE, dict(waits)
     if slow:
-        _send_slow_timer({id: waits[id] for id in slow})
+        _send_timer(SLOW_QUEUE, {id: waits[id] for id in slow})
     return HEALTHY_QUEUE, healthy
+
+
+def send_timers(waits: Mapping[int, float]) -> None:
+    """Send the messages for these endpoints (seconds by id), where no task is there to come back."""
+    if waits:
+        _send_timer(*route_timers(waits))
 
 
 def countdown(waits: Mapping[int, float]) -> float:
@@ -202,9 +208,9 @@ def _slow_among(endpoint_ids: Collection[int]) -> set[int]:
     return {id for id, is_slow in zip(endpoint_ids, pipeline.execute(), strict=True) if is_slow}
 
 
-def _send_slow_timer(waits: Mapping[int, float]) -> None:
+def _send_timer(queue: str, waits: Mapping[int, float]) -> None:
     try:
-        current_app.send_task(DELIVER, args=[sorted(waits)], queue=SLOW_QUEUE, countdown=countdown(waits))
+        current_app.send_task(DELIVER, args=[sorted(waits)], queue=queue, countdown=countdown(waits))
     except _UNREACHABLE as error:
         logger.warning("broker away, %d timers are left to the sweep: %s", len(waits), error)
 

@@ -6,14 +6,14 @@ from typing import Any
 from celery import shared_task
 
 from deliveries import alerts, dispatch
-from deliveries.deliver import deliver as deliver_endpoints
+from deliveries.deliver import deliver_in_turn
 from deliveries.sweeps import due, expired, health, lapsed, old, rollups, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
 def deliver(self: Any, endpoint_ids: Sequence[int]) -> None:
     """Send what is due for these endpoints, and come back when the next of them is."""
-    waits = deliver_endpoints(endpoint_ids)
+    waits = deliver_in_turn(endpoint_ids)
     if waits:
         queue, ours = dispatch.route_timers(waits)
         raise self.retry(args=[sorted(ours)], queue=queue, countdown=dispatch.countdown(ours))

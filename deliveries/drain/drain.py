@@ -6,6 +6,7 @@ for it, and the next wake-up can serve it at once.
 """
 
 import logging
+import math
 import random
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -76,16 +77,28 @@ class Drain:
             if recipient.is_open
         }
 
-    def run(self) -> dict[int, float]:
-        while self._lanes:
+    def run(self, *, for_seconds: float = math.inf) -> dict[int, float]:
+        """Work until nothing is left to do, or for so long: then `is_finished` says no, and it may be run again.
+
+        Returns, when finished, the seconds until endpoints become due for which the caller has to set a timer.
+        """
+        stops_at = time.monotonic() + for_seconds
+        while self._lanes and time.monotonic() < stops_at:
             self._refresh()
             self._refill()
             self._outbox.wait(self._nap_seconds())
             self._stop_where_told()
             self._record()
             self._leave([lane for lane in self._lanes.values() if lane.is_finished and not self._outbox.holds(lane.id)])
+        if not self.is_finished:
+            return {}
         dispatch.wake(self._unfinished)
         return dispatch.set_timers(self._waits)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every endpoint has been left."""
+        return not self._lanes
 
     @property
     def _is_over(self) -> bool:

@@ -2,10 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from itertools import groupby
 
-import pytest
 from django.utils import timezone
 
 from deliveries import publish, publish_many
@@ -20,12 +18,6 @@ EVENTS = int(os.environ.get("HOLDFAST_ORDERED_EVENTS") or 150)
 
 IS_LONG = EVENTS > 1000
 FAILING_PERCENT = 5
-
-
-@pytest.fixture
-def whole_stack_afterwards(stack) -> Iterator[None]:
-    yield
-    stack.start()
 
 
 def delivered(endpoint) -> int:
@@ -43,7 +35,7 @@ def publish_one(name: str, number: int):
 
 
 def test_events_arrive_in_exact_sequence_though_the_endpoint_fails_at_random_and_a_worker_is_killed(
-    subscribe, stack, receiver, name, whole_stack_afterwards
+    subscribe, stack, receiver, name
 ):
     endpoint = subscribe(f"random/{FAILING_PERCENT}/7", ordered=True)
     published = publish_many(

@@ -19,7 +19,7 @@ def waiting_in(queue: str) -> list[list[int]]:
 
 def test_a_slow_endpoint_never_comes_back_to_the_healthy_workers(monkeypatch):
     dispatch.mark_slow([2])
-    monkeypatch.setattr("deliveries.tasks.deliver_endpoints", lambda _ids: {1: 5.0, 2: 7.0, 3: 6.0})
+    monkeypatch.setattr("deliveries.tasks.deliver_in_turn", lambda _ids: {1: 5.0, 2: 7.0, 3: 6.0})
     asked = {}
     monkeypatch.setattr(deliver, "retry", lambda **options: asked.update(options) or Retry())
 
@@ -28,6 +28,15 @@ def test_a_slow_endpoint_never_comes_back_to_the_healthy_workers(monkeypatch):
 
     assert asked == {"args": [[1, 3]], "queue": "deliveries", "countdown": 5.0}
     assert waiting_in("deliveries.slow") == [[2]]
+
+
+def test_a_drain_that_went_on_beside_the_task_sets_its_timers_itself():
+    dispatch.mark_slow([2])
+
+    dispatch.send_timers({1: 5.0, 2: 7.0, 3: 6.0})
+    dispatch.send_timers({})
+
+    assert (waiting_in("deliveries"), waiting_in("deliveries.slow")) == ([[1, 3]], [[2]])
 
 
 @pytest.mark.parametrize(
