@@ -7,17 +7,15 @@ body is the tenant's.
 """
 
 import logging
-import smtplib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
 from django.db import connection
 
 from deliveries.conf import conf
 from deliveries.letters import dead_letter_mail
+from deliveries.mail import send_mail
 from deliveries.models import DeadLetter
 
 logger = logging.getLogger("deliveries.alerts")
@@ -91,23 +89,4 @@ def _mail_owners(letters: Iterable[DeadLetter]) -> set[int]:
 
 
 def _mail(recipients: Collection[str], letters: Sequence[DeadLetter]) -> bool:
-    """Mail each recipient once. False when a later try may succeed."""
-    subject, text = dead_letter_mail(letters)
-    with_timeout = get_connection()
-    delivered = True
-    for recipient in recipients:
-        message = EmailMessage(subject, text, settings.DEFAULT_FROM_EMAIL, [recipient], connection=with_timeout)
-        try:
-            message.send()
-        except smtplib.SMTPRecipientsRefused as refusal:
-            # A mailbox that does not exist will not exist in a minute either; repeating would mail the others again.
-            logger.exception("the mail server refuses %s", recipient)
-            delivered &= not _is_temporary(refusal)
-        except (smtplib.SMTPException, OSError) as error:
-            logger.warning("dead letters could not be mailed to %s: %s", recipient, error)
-            delivered = False
-    return delivered
-
-
-def _is_temporary(refusal: smtplib.SMTPRecipientsRefused) -> bool:
-    return any(code < 500 for code, _ in refusal.recipients.values())
+    return send_mail(recipients, *dead_letter_mail(letters))

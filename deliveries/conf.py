@@ -40,6 +40,12 @@ class Conf:
     health_least_samples: int = 20
     """When endpoints are warned about and disabled; `endpoints.thresholds` explains. Endpoints may have their own."""
 
+    operations_tenant: str = ""
+    """Its endpoints get operational events, `holdfast.endpoint.disabled` and the like; empty: nobody does."""
+
+    notice_mails_per_hour: int = 10
+    """Mails about notices to one recipient in an hour; what is more comes as a list every ten minutes."""
+
     archive_after_days: float = 30.0
     """How long an endpoint may stay disabled before it is archived."""
 

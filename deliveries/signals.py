@@ -9,6 +9,7 @@ from redis import RedisError
 
 from deliveries import dispatch, pacing, publishing
 from deliveries.models import Event
+from deliveries.notices.changes import tell_change
 from deliveries.transitions import verdicts
 from endpoints.models import State, StateChange
 from endpoints.signals import state_changed
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 def connect() -> None:
     """Called once, when the apps are ready."""
     post_save.connect(_fan_out_new_event, sender=Event, dispatch_uid="deliveries.fan_out_new_event")
+    state_changed.connect(_tell_state_change, dispatch_uid="deliveries.tell_state_change")
     state_changed.connect(_resume_enabled_endpoint, dispatch_uid="deliveries.resume_enabled_endpoint")
 
 
@@ -26,6 +28,10 @@ def _fan_out_new_event(sender: type[Event], instance: Event, created: bool, raw:
     # A fixture (raw) brings its own deliveries, or none on purpose.
     if created and not raw:
         publishing.fan_out([instance])
+
+
+def _tell_state_change(sender: Any, change: StateChange, **_kwargs: Any) -> None:
+    tell_change(change)
 
 
 def _resume_enabled_endpoint(sender: Any, change: StateChange, **_kwargs: Any) -> None:

@@ -7,7 +7,7 @@ from celery import shared_task
 
 from deliveries import alerts, dispatch
 from deliveries.deliver import deliver_in_turn
-from deliveries.sweeps import due, expired, health, lapsed, old, rollups, unannounced
+from deliveries.sweeps import alarms, due, expired, health, lapsed, notices, old, rollups, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -59,6 +59,18 @@ def sweep_old() -> None:
 def sweep_health() -> None:
     """Judge endpoints, warn, disable, archive."""
     health.sweep()
+
+
+@shared_task(name="deliveries.sweep_alarms")
+def sweep_alarms() -> None:
+    """Watch the dead letters and whether the pipeline moves."""
+    alarms.sweep()
+
+
+@shared_task(name="deliveries.sweep_notices")
+def sweep_notices() -> None:
+    """Send notices that wait."""
+    notices.sweep()
 
 
 @shared_task(name="deliveries.sweep_rollups")

@@ -79,6 +79,16 @@ SETTINGS: dict[str, Any] = {
             "schedule": 60.0,
             "options": {"queue": "upkeep", "expires": 50},
         },
+        "watch dead letters and standstill": {
+            "task": "deliveries.sweep_alarms",
+            "schedule": 60.0,
+            "options": {"queue": "upkeep", "expires": 50},
+        },
+        "send notices": {
+            "task": "deliveries.sweep_notices",
+            "schedule": 20.0,
+            "options": {"queue": "upkeep", "expires": 30},
+        },
         "fold the rollups": {
             "task": "deliveries.sweep_rollups",
             "schedule": 300.0,

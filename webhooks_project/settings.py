@@ -178,14 +178,13 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     # Three lines for every sweep and wake-up would bury what matters.
-    "loggers": {
-        name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")
-    },
+    "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")},
 }
 
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {
     "OPERATORS": _words("HOLDFAST_OPERATORS"),
+    "OPERATIONS_TENANT": os.environ.get("HOLDFAST_OPERATIONS_TENANT", ""),
     "EVENT_DAYS": float(os.environ.get("HOLDFAST_EVENT_DAYS") or 30),
     "ATTEMPT_DAYS": float(os.environ.get("HOLDFAST_ATTEMPT_DAYS") or 30),
     "DEAD_LETTER_DAYS": float(os.environ.get("HOLDFAST_DEAD_LETTER_DAYS") or 90),

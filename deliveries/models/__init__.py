@@ -6,6 +6,18 @@ from deliveries.models.delivery import Delivery
 from deliveries.models.endpoint_health import EndpointHealth
 from deliveries.models.endpoint_span import EndpointSpan
 from deliveries.models.event import Event
+from deliveries.models.notice import Notice, NoticeKind
 from deliveries.models.operation import Operation
 
-__all__ = ["Attempt", "DeadLetter", "Delivery", "EndpointHealth", "EndpointSpan", "Event", "Operation", "Resolution"]
+__all__ = [
+    "Attempt",
+    "DeadLetter",
+    "Delivery",
+    "EndpointHealth",
+    "EndpointSpan",
+    "Event",
+    "Notice",
+    "NoticeKind",
+    "Operation",
+    "Resolution",
+]

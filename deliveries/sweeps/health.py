@@ -1,6 +1,6 @@
 """Judge every endpoint's last hour, act on what changed, and archive what stayed disabled for long."""
 
-import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -8,16 +8,17 @@ from typing import Final
 from django.db import transaction
 
 from deliveries.conf import conf
+from deliveries.models import NoticeKind
+from deliveries.notices import standing, wording
+from deliveries.notices.about import about
 from deliveries.transitions import verdicts
 from deliveries.watch import heartbeats
 from deliveries.watch.clock import database_now
 from deliveries.watch.last_error import last_error
 from deliveries.watch.records import Recorded, records
 from endpoints import availability
-from endpoints.health import Level, Verdict, is_our_fault, judge
+from endpoints.health import Level, Verdict, is_auth_spike, is_our_fault, judge
 from endpoints.models import Endpoint, State
-
-logger = logging.getLogger(__name__)
 
 RULE: Final = "rule: health"
 ARCHIVE_RULE: Final = "rule: disabled for long"
@@ -50,6 +51,8 @@ def sweep(now: datetime | None = None) -> HealthSwept:
             swept.spared += 1
         elif verdict.level not in (Level.UNKNOWN, each.before):
             _act(each, verdict, now, swept)
+    _tell_about_us(ours, swept, now)
+    _tell_auth_spikes(looked, now)
     swept.archived = _archive(now)
     heartbeats.note("health")
     return swept
@@ -59,11 +62,25 @@ def _act(each: Recorded, verdict: Verdict, now: datetime, swept: HealthSwept) ->
     if verdict.level is Level.FAILING:
         swept.disabled += _disable(each, verdict, now)
     elif verdict.level is Level.WARNING:
-        swept.warned += verdicts.move(
-            each.endpoint_id, each.before, Level.WARNING, now, error=last_error(each.endpoint_id)
-        )
-    elif verdicts.move(each.endpoint_id, each.before, Level.HEALTHY, now):
-        swept.recovered += each.before is not Level.UNKNOWN
+        swept.warned += _warn(each, verdict, now)
+    else:
+        swept.recovered += _recover(each, verdict, now)
+
+
+def _warn(each: Recorded, verdict: Verdict, now: datetime) -> bool:
+    with transaction.atomic():
+        facts = about(each.endpoint_id)
+        moved = verdicts.move(each.endpoint_id, each.before, Level.WARNING, now, error=facts.last_error)
+        return moved and standing.tell(wording.warning(facts, verdict.reason), now)
+
+
+def _recover(each: Recorded, verdict: Verdict, now: datetime) -> bool:
+    """Whether somebody was warned, and now hears that it is over."""
+    with transaction.atomic():
+        if not verdicts.move(each.endpoint_id, each.before, Level.HEALTHY, now):
+            return False
+        was_told = standing.end([standing.endpoint_subject(NoticeKind.WARNING, each.endpoint_id)], now)
+        return bool(was_told) and standing.tell(wording.recovered(about(each.endpoint_id), verdict.reason), now)
 
 
 def _disable(each: Recorded, verdict: Verdict, now: datetime) -> bool:
@@ -79,6 +96,30 @@ def _disable(each: Recorded, verdict: Verdict, now: datetime) -> bool:
             return False
         availability.disable(each.endpoint_id, actor=RULE, reason=verdict.reason)
     return True
+
+
+def _tell_about_us(ours: bool, swept: HealthSwept, now: datetime) -> None:
+    if ours:
+        standing.tell(wording.unreachable(swept.spared, swept.judged), now)
+    else:
+        standing.end([NoticeKind.UNREACHABLE], now)
+
+
+def _tell_auth_spikes(looked: Sequence[tuple[Recorded, Verdict]], now: datetime) -> None:
+    """Tell of endpoints that are well but for refused credentials; a warning says as much of the others."""
+    told = standing.standing(NoticeKind.AUTH_SPIKE)
+    for each, verdict in looked:
+        subject = standing.endpoint_subject(NoticeKind.AUTH_SPIKE, each.endpoint_id)
+        if subject in told:
+            if not each.record.recently_failed.get("auth"):
+                standing.end([subject], now)
+        elif verdict.level in (Level.HEALTHY, Level.UNKNOWN) and is_auth_spike(each.record, each.thresholds):
+            standing.tell(wording.auth_spike(about(each.endpoint_id), _refused(each)), now)
+
+
+def _refused(each: Recorded) -> str:
+    count, minutes = each.record.recently_failed["auth"], each.thresholds.silent_minutes
+    return f"{count:,} attempts in the last {minutes:g} minutes were answered 401 or 403."
 
 
 def _archive(now: datetime) -> int:

@@ -7,11 +7,12 @@ from typing import Final
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from deliveries.models import DeadLetter, Delivery
+from deliveries.models import DeadLetter, Delivery, Notice
 from deliveries.statuses import Status
 from deliveries.sweeps.unannounced import AGE_SECONDS
 from deliveries.watch.clock import database_now
 from deliveries.watch.records import records
+from deliveries.watch.survey import survey
 from endpoints.health import Level, judge
 from endpoints.models import State
 
@@ -45,9 +46,21 @@ def health() -> int:
     return sum(after not in (Level.UNKNOWN, before) for before, after in looked)
 
 
+def alarms() -> int:
+    """What is wrong with the pipeline now."""
+    return len(survey().problems)
+
+
+def notices() -> int:
+    """Notices that not every channel has."""
+    return Notice.objects.filter(done_at=None).count()
+
+
 COUNTS: Final[dict[str, Callable[[], int]]] = {
     "due": due,
     "health": health,
+    "alarms": alarms,
+    "notices": notices,
     "lapsed": lapsed,
     "expired": expired,
     "unannounced": unannounced,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-from deliveries.sweeps import due, expired, health, lapsed, outlook, unannounced
+from deliveries.sweeps import alarms, due, expired, health, lapsed, notices, outlook, unannounced
 
 SWEEPS: Final[dict[str, Callable[[], Any]]] = {
     "lapsed": lapsed.sweep,
@@ -16,11 +16,13 @@ SWEEPS: Final[dict[str, Callable[[], Any]]] = {
     "unannounced": unannounced.sweep,
     "due": due.sweep,
     "health": health.sweep,
+    "alarms": alarms.sweep,
+    "notices": notices.sweep,
 }
 
 
 class Command(BaseCommand):
-    help = "Run one sweep or all: lapsed leases, expired deliveries, unannounced dead letters, due deliveries, health."
+    help = "Run one sweep or all of those that repair, judge and tell."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("duty", nargs="?", choices=list(SWEEPS), help="Only this one.")
