@@ -16,6 +16,7 @@ EMPTY: Final = "-"
 # What colour a state is shown in; anything else stays plain.
 _TONES: Final = {
     "active": "good",
+    "healthy": "good",
     "delivered": "good",
     "processed": "good",
     "redriven": "good",
@@ -24,6 +25,8 @@ _TONES: Final = {
     "received": "busy",
     "pending": "busy",
     "paused": "held",
+    "warning": "held",
+    "failing": "bad",
     "disabled": "bad",
     "dead": "bad",
     "open": "bad",

@@ -1,10 +1,12 @@
 """The settings this app reads, typed, with their defaults. Refused at boot by `deliveries.checks`."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+
+from endpoints.thresholds import Thresholds, order_fault, threshold_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,15 @@ class Conf:
     hour_rollup_days: float = 90.0
     """How long figures are kept by the minute, and after that by the hour."""
 
+    health_warn_below: float = 0.95
+    health_disable_below: float = 0.5
+    health_silent_minutes: float = 15.0
+    health_least_samples: int = 20
+    """When endpoints are warned about and disabled; `endpoints.thresholds` explains. Endpoints may have their own."""
+
+    archive_after_days: float = 30.0
+    """How long an endpoint may stay disabled before it is archived."""
+
     admin_rate_per_second: float = 50.0
     """The pace of a redrive or replay from the admin, when it moves more than a handful; the commands choose theirs."""
 
@@ -40,6 +51,16 @@ class Conf:
 
     http_threads: int = 256
     """Most requests one worker process has in flight."""
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Those of endpoints that name none of their own."""
+        return Thresholds(
+            warn_below=self.health_warn_below,
+            disable_below=self.health_disable_below,
+            silent_minutes=self.health_silent_minutes,
+            least_samples=self.health_least_samples,
+        )
 
 
 _NUMBERS = tuple(field.name for field in fields(Conf) if field.type in (int, float))
@@ -61,4 +82,6 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
         value = getattr(made, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")
+    if fault := threshold_fault(asdict(made.thresholds)) or order_fault(made.thresholds):
+        raise ValueError(f"HOLDFAST's health settings: {fault}")
     return made

@@ -9,6 +9,7 @@ from redis import RedisError
 
 from deliveries import dispatch, pacing, publishing
 from deliveries.models import Event
+from deliveries.transitions import verdicts
 from endpoints.models import State, StateChange
 from endpoints.signals import state_changed
 
@@ -30,6 +31,7 @@ def _fan_out_new_event(sender: type[Event], instance: Event, created: bool, raw:
 def _resume_enabled_endpoint(sender: Any, change: StateChange, **_kwargs: Any) -> None:
     # An archived endpoint's deliveries need no signal: the sweep buries them.
     if change.to_state == State.ACTIVE:
+        verdicts.forget_level(change.endpoint_id, change.at)
         transaction.on_commit(lambda: _resume(change.endpoint_id, change.from_state), robust=True)
 
 

@@ -7,7 +7,7 @@ from celery import shared_task
 
 from deliveries import alerts, dispatch
 from deliveries.deliver import deliver_in_turn
-from deliveries.sweeps import due, expired, lapsed, old, rollups, unannounced
+from deliveries.sweeps import due, expired, health, lapsed, old, rollups, unannounced
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -53,6 +53,12 @@ def sweep_unannounced() -> None:
 def sweep_old() -> None:
     """Delete what has been kept long enough."""
     old.sweep()
+
+
+@shared_task(name="deliveries.sweep_health")
+def sweep_health() -> None:
+    """Judge endpoints, warn, disable, archive."""
+    health.sweep()
 
 
 @shared_task(name="deliveries.sweep_rollups")

@@ -4,45 +4,47 @@ Our own faults never count against an endpoint; an absolute number of failures n
 mostly well has many; and few samples prove nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from typing import Final
 
+from endpoints.thresholds import Thresholds
+
 NOT_ITS_FAULT: Final = frozenset({"blocked", "internal"})
 """Outcomes that are not counted: the endpoint had no part in them."""
 
-LEAST_SAMPLES: Final = 20
+UNANSWERED: Final = frozenset({"timeout", "connection", "dns", "tls", "unknown"})
+"""Outcomes without an answer: where they strike many endpoints at once, the network at fault may be ours."""
 
+SILENT_HOUR_SAMPLES: Final = 8
+SILENT_HOUR_MINUTES: Final = 50
+"""An open circuit lets out about ten probes an hour, so a dead endpoint makes few samples. When all of them failed and
+they span nearly the whole hour, these few are enough."""
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """When to warn and when to disable; each can be set for all endpoints or for one."""
+AUTH_SPIKE_SAMPLES: Final = 10
+AUTH_SPIKE_SHARE: Final = 0.2
+"""A spike: so many refused credentials lately, and so large a share of the attempts of that time."""
 
-    warn_below: float = 0.95
-    """Success rate over one hour under which the owner is warned."""
-
-    disable_below: float = 0.50
-    """Success rate over one hour under which the endpoint is disabled, if nothing succeeded lately either."""
-
-    silent_minutes: int = 15
-    """That "lately": minutes without a success."""
-
-    least_samples: int = LEAST_SAMPLES
+OURS_AT_LEAST: Final = 3
+OURS_SHARE: Final = 0.5
+"""When so many endpoints, and this share of all, fail at once without an answer, the fault is taken for ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """What one hour of attempts came to.
 
-    `failed` counts by outcome class; `recently_delivered` covers the last `silent_minutes`; `minutes_active` says how
-    long ago the first attempt of the hour was, as an endpoint that only just began has not been silent for long.
+    `failed` counts by outcome class; `recently_delivered` and `recently_failed` cover the last `silent_minutes`;
+    `minutes_active` says how long ago the first attempt of the hour was, as an endpoint that only just began has not
+    been silent for long.
     """
 
     delivered: int = 0
     failed: Mapping[str, int] = field(default_factory=dict)
     recently_delivered: int = 0
-    minutes_active: int = 60
+    minutes_active: float = 60
+    recently_failed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def blamed(self) -> int:
@@ -57,6 +59,11 @@ class Record:
     def success_rate(self) -> float | None:
         """Share of attempts that were acknowledged, our own faults left out; None without any."""
         return self.delivered / self.samples if self.samples else None
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether nearly all failures that count came without an answer."""
+        return sum(self.failed.get(kind, 0) for kind in UNANSWERED) >= _SIGN_SHARE * self.blamed > 0
 
 
 class Level(StrEnum):
@@ -109,23 +116,47 @@ _ADVICE: Final = {
 }
 
 
-def judge(record: Record, thresholds: Thresholds) -> Verdict:
-    """Return the verdict on one hour.
+def judge(record: Record, thresholds: Thresholds, before: Level = Level.UNKNOWN) -> Verdict:
+    """Return the verdict on one hour. `before` is the last level: whoever was warned recovers a little later.
 
     Disabling needs more than a low rate: enough samples, and no success in the last stretch, so that an endpoint that
     has just recovered is let be.
     """
     rate = record.success_rate
-    if rate is None or record.samples < thresholds.least_samples:
+    if rate is None or record.samples < _samples_needed(record, thresholds):
         return Verdict(Level.UNKNOWN, None, Sign.NONE, f"Only {record.samples} attempts in the last hour.")
     score, sign = round(100 * rate), _sign(record)
     share = f"{rate:.1%} of {record.samples:,} attempts succeeded in the last hour."
     if rate < thresholds.disable_below and _is_silent(record, thresholds):
-        silence = f"None did in the last {thresholds.silent_minutes} minutes."
+        silence = f"None did in the last {thresholds.silent_minutes:g} minutes."
         return Verdict(Level.FAILING, score, sign, f"{share} {silence} {_ADVICE[sign]}")
-    if rate < thresholds.warn_below:
+    if rate < (thresholds.recover_from if before is Level.WARNING else thresholds.warn_below):
         return Verdict(Level.WARNING, score, sign, f"{share} {_ADVICE[sign]}")
     return Verdict(Level.HEALTHY, score, Sign.NONE, share)
+
+
+def is_auth_spike(record: Record, thresholds: Thresholds) -> bool:
+    """Whether an endpoint that is well otherwise has lately begun to refuse credentials."""
+    auth = record.recently_failed.get("auth", 0)
+    recent = record.recently_delivered + sum(
+        count for kind, count in record.recently_failed.items() if kind not in NOT_ITS_FAULT
+    )
+    other = record.blamed - record.failed.get("auth", 0)
+    is_well_otherwise = other <= (1 - thresholds.warn_below) * record.samples
+    return auth >= AUTH_SPIKE_SAMPLES and auth >= AUTH_SPIKE_SHARE * recent and is_well_otherwise
+
+
+def is_our_fault(judged: Iterable[tuple[Record, Verdict]]) -> bool:
+    """Whether so many endpoints fail at once without an answer that the network at fault must be ours."""
+    known = [(record, verdict) for record, verdict in judged if verdict.level is not Level.UNKNOWN]
+    silent = sum(verdict.level is Level.FAILING and record.is_unanswered for record, verdict in known)
+    return silent >= OURS_AT_LEAST and silent >= OURS_SHARE * len(known)
+
+
+def _samples_needed(record: Record, thresholds: Thresholds) -> float:
+    if record.delivered == 0 and record.minutes_active >= SILENT_HOUR_MINUTES:
+        return min(thresholds.least_samples, SILENT_HOUR_SAMPLES)
+    return thresholds.least_samples
 
 
 def _is_silent(record: Record, thresholds: Thresholds) -> bool:

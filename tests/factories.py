@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -10,7 +10,8 @@ from uuid import uuid4
 from django.utils import timezone
 
 from deliveries import publish
-from deliveries.models import DeadLetter, Delivery, Event
+from deliveries.histograms import FAILURE_KINDS
+from deliveries.models import DeadLetter, Delivery, EndpointSpan, Event
 from deliveries.outcomes import Kind
 from deliveries.statuses import Status
 from deliveries.transitions.bury import Burial
@@ -81,6 +82,29 @@ def lease(delivery: Delivery, *, expires_in: timedelta) -> None:
         lease_expires_at=timezone.now() + expires_in,
     )
     delivery.refresh_from_db()
+
+
+def make_span(
+    endpoint: Endpoint,
+    at: datetime,
+    *,
+    minutes: int = 1,
+    delivered: int = 0,
+    failed: dict[str, int] | None = None,
+    **counts: Any,
+) -> EndpointSpan:
+    """The rollup of an endpoint's minute (or hour); `failed` by class, other counts by bucket."""
+    kinds = [(failed or {}).get(kind.value, 0) for kind in FAILURE_KINDS]
+    series = {name: [] for name in ("delivered_by_number", "attempt_ms", "end_to_end_ms")} | counts
+    return EndpointSpan.objects.create(
+        endpoint=endpoint,
+        minutes=minutes,
+        starts_at=at,
+        attempts=delivered + sum(kinds),
+        delivered=delivered,
+        failed_by_kind=kinds,
+        **series,
+    )
 
 
 def _result(claimed: Claimed, kind: Kind) -> Result:

@@ -74,6 +74,11 @@ SETTINGS: dict[str, Any] = {
             "schedule": 5.0,
             "options": {"queue": "upkeep", "expires": 20},
         },
+        "judge the health of endpoints": {
+            "task": "deliveries.sweep_health",
+            "schedule": 60.0,
+            "options": {"queue": "upkeep", "expires": 50},
+        },
         "fold the rollups": {
             "task": "deliveries.sweep_rollups",
             "schedule": 300.0,

@@ -1,12 +1,16 @@
 """What `deliveries` knows of an endpoint, for `endpoint show`: its pace with the reason, and what waits or was lost."""
 
+from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
 from redis import RedisError
 
-from deliveries.models import DeadLetter, Delivery, Resolution
+from deliveries.models import DeadLetter, Delivery, EndpointHealth, Resolution
 from deliveries.pacing import Flow, describe
 from deliveries.statuses import Status
+from deliveries.watch.figures import of_endpoint
+from endpoints.health import Level, Sign
 from endpoints.models import Endpoint
 
 COUNTED = 100_000
@@ -21,11 +25,35 @@ def traffic(endpoint: Endpoint) -> dict[str, Any]:
         "deliveries_waiting": waiting[:COUNTED].count(),
         "open_dead_letters": letters[:COUNTED].count(),
     }
+    counts |= _health(endpoint)
     try:
         flow = describe([endpoint.pk])[endpoint.pk]
     except RedisError:
         return {"pace": "Unknown: Redis does not answer."} | counts
     return _pace(flow, endpoint.rate_limit_per_second) | counts
+
+
+def _health(endpoint: Endpoint) -> dict[str, Any]:
+    health = EndpointHealth.objects.filter(endpoint=endpoint).first()
+    now = timezone.now()
+    hour = of_endpoint(endpoint.pk, now - timedelta(hours=1), now)
+    verdict = {
+        "health_level": health.level if health else Level.UNKNOWN.value,
+        "health_score": health and health.score,
+        "health_sign": health.sign if health else Sign.NONE.value,
+        "health_reason": health.reason if health else "",
+        "last_success_at": health and health.last_success_at and health.last_success_at.isoformat(),
+    }
+    figures = {
+        "attempts_last_hour": hour.attempts,
+        "success_rate_last_hour": hour.success_rate,
+        "retry_rate_last_hour": hour.retry_rate,
+        "auth_failure_rate_last_hour": hour.auth_failure_rate,
+        "throttling_rate_last_hour": hour.throttling_rate,
+        "latency_p95_ms_last_hour": hour.latency_ms["p95"],
+        "end_to_end_p95_ms_last_hour": hour.latency_end_to_end_ms["p95"],
+    }
+    return verdict | figures
 
 
 def _pace(flow: Flow, limit: float | None) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from deliveries.models.attempt import Attempt
 from deliveries.models.dead_letter import DeadLetter, Resolution
 from deliveries.models.delivery import Delivery
+from deliveries.models.endpoint_health import EndpointHealth
 from deliveries.models.endpoint_span import EndpointSpan
 from deliveries.models.event import Event
 from deliveries.models.operation import Operation
 
-__all__ = ["Attempt", "DeadLetter", "Delivery", "EndpointSpan", "Event", "Operation", "Resolution"]
+__all__ = ["Attempt", "DeadLetter", "Delivery", "EndpointHealth", "EndpointSpan", "Event", "Operation", "Resolution"]

@@ -10,6 +10,9 @@ from django.db.models.functions import Now
 from deliveries.models import DeadLetter, Delivery
 from deliveries.statuses import Status
 from deliveries.sweeps.unannounced import AGE_SECONDS
+from deliveries.watch.clock import database_now
+from deliveries.watch.records import records
+from endpoints.health import Level, judge
 from endpoints.models import State
 
 
@@ -36,8 +39,15 @@ def unannounced() -> int:
     return DeadLetter.objects.filter(announced_at__isnull=True, created_at__lt=old).count()
 
 
+def health() -> int:
+    """Endpoints whose level would change."""
+    looked = ((each.before, judge(each.record, each.thresholds, each.before).level) for each in records(database_now()))
+    return sum(after not in (Level.UNKNOWN, before) for before, after in looked)
+
+
 COUNTS: Final[dict[str, Callable[[], int]]] = {
     "due": due,
+    "health": health,
     "lapsed": lapsed,
     "expired": expired,
     "unannounced": unannounced,

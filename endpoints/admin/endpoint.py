@@ -38,7 +38,7 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
     """What `endpoints` knows of an endpoint. An app that sends to them may register a subclass that knows more."""
 
     form = EndpointForm
-    list_display = ("row", "who", "tenant_shown", "state_shown", "since", "subscriptions", "pace")
+    list_display: tuple[str, ...] = ("row", "who", "tenant_shown", "state_shown", "since", "subscriptions", "pace")
     list_display_links = ("row", "who")
     list_filter = (StateFilter, TenantFilter)
     search_fields = ("pk", "description", "url")
@@ -74,6 +74,7 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
                     )
                 },
             ),
+            ("Health", {"fields": ("health_thresholds",)}),
             ("Request", {"fields": (*names, *typed, "ca_certificate")}),
         ]
 

@@ -33,6 +33,7 @@ def details(endpoint: Endpoint, now: datetime) -> dict[str, Any]:
         "retry_policy": endpoint.policy.name,
         "ordered": endpoint.ordered,
         "dead_letter_blocks": endpoint.dead_letter_blocks,
+        "health_thresholds": [f"{name} {value:g}" for name, value in sorted(endpoint.health_thresholds.items())],
         "header_names": sorted(endpoint.headers),
         "signing_secrets": [
             {"fingerprint": row.fingerprint, "expires_at": row.expires_at and row.expires_at.isoformat()}

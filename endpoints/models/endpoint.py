@@ -15,6 +15,7 @@ from endpoints.custom_headers import header_fault
 from endpoints.matching import pattern_fault
 from endpoints.models.retry_policy import RetryPolicy
 from endpoints.models.signing_secret import SigningSecret
+from endpoints.thresholds import threshold_fault
 from vault.encryption import EncryptedJSONField
 
 
@@ -46,7 +47,7 @@ class Endpoint(models.Model):
     tenant = models.CharField(max_length=128, blank=True, default="", help_text="Receives this tenant's events only.")
     url = models.CharField(max_length=2048, help_text="http or https; redirects are not followed.")
     description = models.CharField(max_length=200, blank=True, default="")
-    owner_email = models.EmailField(blank=True, default="", help_text="Told about dead letters.")
+    owner_email = models.EmailField(blank=True, default="", help_text="Told about dead letters and trouble.")
     event_types = ArrayField(
         models.CharField(max_length=130),
         default=every_event,
@@ -72,6 +73,15 @@ class Endpoint(models.Model):
     )
     ca_certificate = models.TextField(
         blank=True, default="", help_text="PEM of a private certificate authority to trust instead of the public ones."
+    )
+    health_thresholds = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, output_field=models.JSONField()),
+        blank=True,
+        help_text=(
+            "This endpoint's own thresholds: warn_below and disable_below (shares), silent_minutes, least_samples. "
+            "Empty: those of the settings."
+        ),
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -125,14 +135,21 @@ class Endpoint(models.Model):
             faults["event_types"] = fault
         if fault := _headers_fault(self.headers):
             faults["headers"] = fault
+        if fault := threshold_fault(self.health_thresholds):
+            faults["health_thresholds"] = fault
+        faults |= self._pace_faults()
+        if faults:
+            raise ValidationError(dict(faults))
+
+    def _pace_faults(self) -> dict[str, str]:
+        faults = {}
         if not 1 <= (self.max_concurrency or 0) <= 100:
             faults["max_concurrency"] = "Between 1 and 100 requests in flight."
         if not 1 <= (self.timeout_seconds or 0) <= 30:
             faults["timeout_seconds"] = "Between 1 and 30 seconds."
         if self.rate_limit_per_second is not None and not 0 < self.rate_limit_per_second <= 10_000:
             faults["rate_limit_per_second"] = "More than 0, at most 10,000 requests a second; empty for no limit."
-        if faults:
-            raise ValidationError(dict(faults))
+        return faults
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save, or raise ValidationError naming the field and the rule. A new endpoint gets its signing secret."""

@@ -8,18 +8,19 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-from deliveries.sweeps import due, expired, lapsed, outlook, unannounced
+from deliveries.sweeps import due, expired, health, lapsed, outlook, unannounced
 
 SWEEPS: Final[dict[str, Callable[[], Any]]] = {
     "lapsed": lapsed.sweep,
     "expired": expired.sweep,
     "unannounced": unannounced.sweep,
     "due": due.sweep,
+    "health": health.sweep,
 }
 
 
 class Command(BaseCommand):
-    help = "Run one sweep or all: lapsed leases, expired deliveries, unannounced dead letters, due deliveries."
+    help = "Run one sweep or all: lapsed leases, expired deliveries, unannounced dead letters, due deliveries, health."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("duty", nargs="?", choices=list(SWEEPS), help="Only this one.")

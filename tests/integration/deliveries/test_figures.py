@@ -9,7 +9,7 @@ from deliveries.histograms import ATTEMPT_MS, ATTEMPT_NUMBERS, END_TO_END_MS, FA
 from deliveries.models import Attempt, EndpointSpan
 from deliveries.outcomes import Kind
 from deliveries.watch import figures
-from tests.factories import finish, make_dead_letter, make_delivered, make_endpoint, make_event, take
+from tests.factories import finish, make_dead_letter, make_delivered, make_endpoint, make_event, make_span, take
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
@@ -20,15 +20,13 @@ def span(
     endpoint, ago=timedelta(0), *, minutes=1, delivered=0, by_number=(), attempt_ms=(), end_to_end_ms=(), **failed
 ):
     """A rollup that began so long ago; failures by class."""
-    kinds = [failed.get(kind.value, 0) for kind in FAILURE_KINDS]
-    return EndpointSpan.objects.create(
-        endpoint=endpoint,
+    return make_span(
+        endpoint,
+        timezone.now() - ago,
         minutes=minutes,
-        starts_at=timezone.now() - ago,
-        attempts=delivered + sum(kinds),
         delivered=delivered,
+        failed=failed,
         delivered_by_number=list(by_number),
-        failed_by_kind=kinds,
         attempt_ms=list(attempt_ms),
         end_to_end_ms=list(end_to_end_ms),
     )

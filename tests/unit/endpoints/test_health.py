@@ -2,7 +2,8 @@
 
 import pytest
 
-from endpoints.health import Level, Record, Sign, Thresholds, judge
+from endpoints.health import Level, Record, Sign, is_auth_spike, is_our_fault, judge
+from endpoints.thresholds import Thresholds, order_fault, threshold_fault
 
 RULES = Thresholds()
 
@@ -12,8 +13,15 @@ def verdict(delivered=0, recently=0, active=60, **failed):
 
 
 def test_few_samples_prove_nothing():
-    assert verdict(timeout=19).level is Level.UNKNOWN
-    assert verdict(timeout=20).level is Level.FAILING
+    assert verdict(timeout=19, active=49).level is Level.UNKNOWN
+    assert verdict(timeout=20, active=49).level is Level.FAILING
+
+
+def test_the_few_probes_of_an_open_circuit_are_enough_when_a_whole_hour_brought_nothing_else():
+    assert verdict(timeout=8, active=50).level is Level.FAILING
+    assert verdict(timeout=7, active=50).level is Level.UNKNOWN
+    assert verdict(timeout=8, active=49).level is Level.UNKNOWN
+    assert verdict(delivered=1, timeout=8, active=50).level is Level.UNKNOWN
 
 
 def test_a_warning_begins_below_95_percent():
@@ -59,6 +67,84 @@ def test_failures_that_look_alike_are_told_apart(kind, sign):
 def test_the_score_is_the_success_rate_in_percent():
     assert verdict(delivered=70, recently=5, timeout=30).score == 70
     assert verdict(timeout=3).score is None
+
+
+def test_a_rate_that_swings_about_the_threshold_is_one_warning():
+    def next_level(delivered, failed, before):
+        return judge(Record(delivered, {"timeout": failed}, 1), RULES, before).level
+
+    assert next_level(96, 4, Level.HEALTHY) is Level.HEALTHY
+    assert next_level(94, 6, Level.HEALTHY) is Level.WARNING
+    assert next_level(96, 4, Level.WARNING) is Level.WARNING
+    assert next_level(98, 2, Level.WARNING) is Level.HEALTHY
+
+
+def spike(delivered=0, lately=0, auth_lately=0, **failed):
+    return is_auth_spike(Record(delivered, failed, lately, recently_failed={"auth": auth_lately}), RULES)
+
+
+def test_refused_credentials_at_an_endpoint_that_was_well_are_a_spike():
+    assert spike(delivered=1000, lately=40, auth=10, auth_lately=10)
+    assert not spike(delivered=1000, lately=40, auth=9, auth_lately=9)
+    assert not spike(delivered=1000, lately=41, auth=10, auth_lately=10)
+    assert not spike(delivered=1000, lately=40, auth=10, auth_lately=0)
+
+
+def test_refused_credentials_among_failures_of_every_kind_are_no_spike():
+    assert spike(delivered=95, auth=50, auth_lately=50, timeout=5)
+    assert not spike(delivered=50, auth=50, auth_lately=50, timeout=50)
+
+
+def looked(level_of):
+    return [(record, judge(record, RULES)) for record in level_of]
+
+
+DEAD, SICK, WELL = Record(0, {"connection": 30}), Record(0, {"server_error": 30}), Record(100, {}, 100)
+
+
+def test_many_endpoints_that_cannot_be_reached_at_once_are_our_own_fault():
+    assert is_our_fault(looked([DEAD, DEAD, DEAD, WELL, WELL, WELL]))
+    assert not is_our_fault(looked([DEAD, DEAD, DEAD, WELL, WELL, WELL, WELL]))
+    assert not is_our_fault(looked([DEAD, DEAD]))
+
+
+def test_many_that_answer_with_errors_fail_by_themselves():
+    assert not is_our_fault(looked([SICK, SICK, SICK, SICK]))
+
+
+def test_endpoints_of_which_nothing_is_known_prove_nothing_about_us():
+    quiet = Record(1, {"timeout": 1})
+    assert is_our_fault(looked([DEAD, DEAD, DEAD, quiet, quiet, quiet, quiet]))
+
+
+def test_an_endpoint_may_have_thresholds_of_its_own():
+    assert RULES.overridden({"warn_below": 0.5}).warn_below == 0.5
+    assert RULES.overridden({"warn_below": 0.5}).silent_minutes == RULES.silent_minutes
+    assert RULES.overridden({}) == RULES
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"warn_above": 0.9}, "warn_above"),
+        ({"warn_below": 1.1}, "warn_below"),
+        ({"warn_below": "0.9"}, "warn_below"),
+        ({"warn_below": True}, "warn_below"),
+        ({"silent_minutes": 61}, "silent_minutes"),
+        ({"least_samples": 0}, "least_samples"),
+        ([], "object"),
+        (None, "object"),
+    ],
+)
+def test_thresholds_that_make_no_sense_are_refused_in_words(given, word):
+    assert word in threshold_fault(given)
+
+
+def test_thresholds_that_make_sense_are_taken():
+    assert threshold_fault({}) is None
+    assert threshold_fault({"disable_below": 0, "silent_minutes": 0, "least_samples": 1, "warn_below": 1.0}) is None
+    assert order_fault(RULES) is None
+    assert "above" in order_fault(Thresholds(warn_below=0.4))
 
 
 def test_thresholds_can_be_set():
