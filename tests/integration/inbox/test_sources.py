@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from endpoints.signing import fingerprint, new_secret
-from inbox import Logic
+from inbox import Logic, accounts
+from inbox.accounts import look_up
 from inbox.errors import SecretRefused
 from inbox.figures import figures
 from inbox.models import DeadLetter, ReceivedEvent, SourceSecret
@@ -62,6 +63,17 @@ def test_a_revoked_secret_proves_nothing_from_then_on(sender):
 
     with pytest.raises(SecretRefused):
         revoke(sender.source.secrets.get(), actor="nora")
+
+
+def test_a_change_to_a_source_holds_at_the_door_within_a_second(sender, monkeypatch):
+    monkeypatch.setattr(accounts, "REMEMBERED_SECONDS", 1.0)
+    slug = sender.source.slug
+    assert look_up(slug, clock=lambda: 100.0).enabled
+    type(sender.source).objects.update(enabled=False)
+
+    assert look_up(slug, clock=lambda: 100.9).enabled
+    assert not look_up(slug, clock=lambda: 101.0).enabled
+    assert look_up("nobody", clock=lambda: 100.0) is None
 
 
 def test_the_column_holds_ciphertext(sender):
