@@ -178,9 +178,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     # Three lines for every sweep and wake-up would bury what matters.
-    "loggers": {
-        name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")
-    },
+    "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")},
 }
 
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
@@ -196,3 +194,6 @@ HOLDFAST_INBOX = {
     "BODY_DAYS": float(os.environ.get("HOLDFAST_INBOX_BODY_DAYS") or 30),
     "LEDGER_DAYS": float(os.environ.get("HOLDFAST_INBOX_LEDGER_DAYS") or 400),
 }
+
+# What `pipeline_status` shows beside the deliveries: functions that give name, figures, lines and problems.
+HOLDFAST_STATUS_SECTIONS = ["inbox.report.status_section"]

@@ -142,6 +142,22 @@ def test_figures_say_what_came_in_what_was_refused_and_what_waits(sender, handle
     assert found.latency_p95_seconds is not None
 
 
+def test_the_pipelines_status_tells_of_the_inbox_and_of_what_nobody_processes(sender):
+    sender.post(id="msg_1")
+    ReceivedEvent.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
+
+    def status(*arguments):
+        out = io.StringIO()
+        with pytest.raises(SystemExit):
+            call_command("pipeline_status", *arguments, stdout=out)
+        return out.getvalue()
+
+    told = json.loads(status("--json"))
+    assert told["inbox"][sender.source.slug]["waiting"] == 1
+    assert any("Inbox" in problem and "due for 300 s" in problem for problem in told["problems"])
+    assert "1 received, 0 repeats" in status()
+
+
 class TestCommand:
     def test_status_prints_the_figures_for_people_and_for_programs(self, sender):
         sender.post()
