@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from deliveries.models import Attempt, DeadLetter, Delivery, EndpointSpan, Event, Operation
+from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Operation
 from deliveries.statuses import Status
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
