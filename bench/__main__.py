@@ -9,7 +9,7 @@ from importlib import import_module
 from bench import ground
 from bench.errors import BenchFailed
 
-BENCHES = ("drain", "pacing", "isolation", "recovery")
+BENCHES = ("drain", "pacing", "isolation", "recovery", "door")
 
 
 def main(argv: list[str]) -> int:

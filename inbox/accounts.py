@@ -1,7 +1,8 @@
-"""What the door has to know of a source, in one query."""
+"""What the door has to know of a source: one query, remembered for a moment."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,9 @@ from django.db import connection
 
 from inbox.caps import body_cap_bytes
 from vault.encryption import decrypt
+
+REMEMBERED_SECONDS = 1.0
+"""How long a process goes by what it read: so soon a rotation, a revocation or a switch holds at every door."""
 
 _LOOK_UP = """
 SELECT source.id, source.slug, source.scheme, source.options, source.enabled, source.body_cap_bytes,
@@ -42,8 +46,25 @@ class Account:
         return [decrypt(text) for text in self.ciphertexts]
 
 
-def look_up(slug: str) -> Account | None:
-    """The source of this name as it is now, so that a rotation or a switch holds from its commit on."""
+# Bounded: only sources that exist are remembered, and there are few.
+_remembered: dict[str, tuple[float, Account]] = {}
+
+
+def look_up(slug: str, clock: Callable[[], float] = time.monotonic) -> Account | None:
+    """The source of this name as it was within the last second; None when there is none."""
+    now = clock()
+    read_at, known = _remembered.get(slug, (0.0, None))
+    if known is not None and now - read_at < REMEMBERED_SECONDS:
+        return known
+    account = _read(slug)
+    if account is None:
+        _remembered.pop(slug, None)
+    else:
+        _remembered[slug] = now, account
+    return account
+
+
+def _read(slug: str) -> Account | None:
     with connection.cursor() as cursor:
         cursor.execute(_LOOK_UP, [slug])
         row = cursor.fetchone()

@@ -39,6 +39,7 @@ class SourceFigures:
     signature_failures: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
     oldest_unprocessed_seconds: float | None = None
+    oldest_due_seconds: float | None = None
     latency_p50_seconds: float | None = None
     latency_p95_seconds: float | None = None
     open_dead_letters: dict[str, int] = field(default_factory=dict)
@@ -70,6 +71,8 @@ def figures_of(source: Source) -> SourceFigures:
     sums = recent.order_by().aggregate(events=Count("pk"), again=Sum("duplicates"), other=Sum("conflicts"))
     unfinished = events.filter(status__in=["received", "processing"]).order_by()
     oldest = unfinished.order_by("received_at").values_list("received_at", flat=True).first()
+    due = unfinished.filter(next_attempt_at__lte=now).order_by("next_attempt_at")
+    first_due = due.values_list("next_attempt_at", flat=True).first()
     refusals, signatures = _refusals(source)
     median, p95 = _latency(source)
     return SourceFigures(
@@ -81,6 +84,7 @@ def figures_of(source: Source) -> SourceFigures:
         signature_failures=signatures,
         waiting=unfinished.count(),
         oldest_unprocessed_seconds=(now - oldest).total_seconds() if oldest else None,
+        oldest_due_seconds=(now - first_due).total_seconds() if first_due else None,
         latency_p50_seconds=median,
         latency_p95_seconds=p95,
         open_dead_letters=_pairs(DeadLetter.objects.filter(source=source, resolution=Resolution.OPEN), "failure_class"),

@@ -36,7 +36,8 @@ def process(
         claimed = claim(source_id, handlers.longest_lease_seconds)
         if claimed is None:
             break
-        if claimed.has_more:
+        if claimed.has_more and not done:
+            # Once is enough: whoever comes calls the next in turn, and what arrives from now on rings by itself.
             dispatch.wake([source_id])
         attempt.run(claimed, rng)
         done += 1

@@ -1,8 +1,24 @@
-"""The figures of the inbox as lines for people."""
+"""The figures of the inbox as lines for people, and as a section of the pipeline's status."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
 
-from inbox.figures import SourceFigures
+from inbox.figures import SourceFigures, figures
+
+OVERDUE_SECONDS: Final = 60.0
+"""An event that has been due for so long says that messages were lost and the sweep is not there, or nobody works."""
+
+
+def status_section() -> tuple[str, dict[str, Any], list[str], list[str]]:
+    """Name, figures, lines for people, and problems: what `settings.HOLDFAST_STATUS_SECTIONS` names."""
+    found = figures()
+    overdue = [each for each in found if (each.oldest_due_seconds or 0.0) > OVERDUE_SECONDS]
+    problems = [
+        f"Inbox {each.source}: an event has been due for {_seconds(each.oldest_due_seconds)}" for each in overdue
+    ]
+    by_source = {each.source: {**asdict(each), "duplicate_rate": each.duplicate_rate} for each in found}
+    return "inbox", by_source, list(lines(found)) if found else [], problems
 
 
 def lines(found: list[SourceFigures]) -> Iterator[str]:

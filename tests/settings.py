@@ -24,7 +24,8 @@ os.environ["REDIS_URL"] = os.environ["BROKER_URL"] = _own_redis()
 boot.prepare()
 
 from webhooks_project.settings import *  # noqa: E402, F403
-from webhooks_project.settings import DATABASES  # noqa: E402
+from webhooks_project.settings import DATABASES, INSTALLED_APPS  # noqa: E402
 
 DATABASES["default"]["TEST"] = {"NAME": f"test_holdfast_{os.getpid()}"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.bookshop"]

@@ -195,3 +195,6 @@ HOLDFAST_INBOX = {
     "BODY_DAYS": float(os.environ.get("HOLDFAST_INBOX_BODY_DAYS") or 30),
     "LEDGER_DAYS": float(os.environ.get("HOLDFAST_INBOX_LEDGER_DAYS") or 400),
 }
+
+# What `pipeline_status` shows beside the deliveries: functions that give name, figures, lines and problems.
+HOLDFAST_STATUS_SECTIONS = ["inbox.report.status_section"]

@@ -65,7 +65,6 @@ class Drain:
         self._ends_at = started + conf().task_budget_seconds
         self._configured_at = started
         self._waits: dict[int, float] = {}
-        self._unfinished: set[int] = set()
         self._unsent: list[Claimed] = []
         self._lanes = {
             id: Lane(
@@ -92,7 +91,6 @@ class Drain:
             self._leave([lane for lane in self._lanes.values() if lane.is_finished and not self._outbox.holds(lane.id)])
         if not self.is_finished:
             return {}
-        dispatch.wake(self._unfinished)
         return dispatch.set_timers(self._waits)
 
     @property
@@ -252,13 +250,16 @@ class Drain:
         knocked = pacing.leave(self._token, [lane.id for lane in lanes])
         due = _seconds_until_due(lanes)
         held = pacing.waits(due)
-        now = time.monotonic()
+        now, unfinished = time.monotonic(), set()
         for lane in lanes:
             wait = max(due.get(lane.id, 0.0), held.get(lane.id, 0.0), lane.wait_for_timer(now))
             if lane.id in due and wait > 0:
                 self._waits[lane.id] = wait
             elif lane.id in due or lane.id in knocked:
-                self._unfinished.add(lane.id)
+                unfinished.add(lane.id)
+        # At once: the others of this drain may take long.
+        if unfinished:
+            dispatch.wake(unfinished)
 
     def _sort_by_speed(self, lanes: Iterable[Lane]) -> None:
         dispatch.mark_slow({lane.id for lane in lanes if lane.is_slow})

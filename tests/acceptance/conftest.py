@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy, State
-from tests.acceptance.clearing import clear
+from tests.acceptance.clearing import clear, end_other_sessions
 from tests.acceptance.processes import Stack
 
 _numbers = itertools.count(1)
@@ -81,10 +81,21 @@ def subscribe(stack: Stack, receiver: ReceiverProcess, name: str, quick: RetryPo
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    if _running and (nextitem is None or nextitem.path.parent != item.path.parent):
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        _stop()
+
+
+def pytest_sessionfinish() -> None:
+    # After an interrupt there is no next test whose start could end them.
+    _stop()
+
+
+def _stop() -> None:
+    while _running:
         stack, blocker = _running.pop()
         stack.stop()
         with blocker.unblock():
+            end_other_sessions()
             clear()
             connection.close()
 

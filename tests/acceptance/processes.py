@@ -31,7 +31,7 @@ def worker_environment(mail_dir: Path) -> dict[str, str]:
     database = os.environ["DATABASE_URL"].replace("/holdfast?", f"/{connection.settings_dict['NAME']}?", 1)
     return {
         **os.environ,
-        "DJANGO_SETTINGS_MODULE": "webhooks_project.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.production_settings",
         "DATABASE_URL": database,
         "REDIS_URL": settings.REDIS_URL,
         "BROKER_URL": settings.BROKER_URL,

@@ -2,9 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
 
-import pytest
 from django.utils import timezone
 
 from deliveries import dispatch, publish, publish_many
@@ -15,12 +13,6 @@ from tests.acceptance.waiting import eventually
 from tests.broker import broker_away
 
 __all__ = ["broker_away"]
-
-
-@pytest.fixture
-def whole_stack_afterwards(stack) -> Iterator[None]:
-    yield
-    stack.start()
 
 
 def is_delivered(event: Event) -> bool:
@@ -49,9 +41,7 @@ def test_an_event_published_while_the_broker_is_away_is_found_by_the_sweep(subsc
     eventually(lambda: is_delivered(event))
 
 
-def test_a_retry_whose_message_and_worker_are_lost_is_found_by_the_sweep(
-    subscribe, stack, receiver, name, quick, whole_stack_afterwards
-):
+def test_a_retry_whose_message_and_worker_are_lost_is_found_by_the_sweep(subscribe, stack, receiver, name, quick):
     endpoint = subscribe("status/500", retry_policy=quick.__class__.objects.get(name="plaid"))
     event = publish("payment.completed", {}, tenant=name)
     # The wait of half a minute is a message that the worker holds by now.
@@ -69,15 +59,15 @@ def test_a_retry_whose_message_and_worker_are_lost_is_found_by_the_sweep(
 
 
 def test_a_worker_told_to_stop_finishes_what_is_in_flight_and_hands_back_the_rest_unspent(
-    subscribe, stack, receiver, name, whole_stack_afterwards
+    subscribe, stack, receiver, name
 ):
-    endpoint = subscribe("slow/1", max_concurrency=4)
+    endpoint = subscribe("slow/3", max_concurrency=4, timeout_seconds=10)
     publish_batch(name, 40)
     wait_for_requests_in_flight(receiver, endpoint, 4)
 
     stack.signal("healthy", signal.SIGTERM)
-    # Sending everything it had claimed would take 4 s and more, all that is due 10 s.
-    stack.wait_for_end("healthy", 8)
+    # Sending everything it had claimed would take four rounds of 3 s, all that is due ten.
+    stack.wait_for_end("healthy", 11)
     sent = receiver.stats()["paths"][f"/named/{endpoint.description}"]["requests"]
     receiver.behave(endpoint.description, "ok")
     stack.start("healthy")
@@ -90,9 +80,7 @@ def test_a_worker_told_to_stop_finishes_what_is_in_flight_and_hands_back_the_res
     assert (figures["requests"], figures["repeats"]) == (40, 0)
 
 
-def test_a_killed_worker_costs_no_delivery_and_repeats_at_most_what_was_in_flight(
-    subscribe, stack, receiver, name, whole_stack_afterwards
-):
+def test_a_killed_worker_costs_no_delivery_and_repeats_at_most_what_was_in_flight(subscribe, stack, receiver, name):
     endpoint = subscribe("slow/3", max_concurrency=4, timeout_seconds=10)
     publish_batch(name, 20)
     wait_for_requests_in_flight(receiver, endpoint, 4)

@@ -9,9 +9,11 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from deliveries.watch.figures import Backlog, Figures, backlog, overall
 from deliveries.watch.survey import COUNTED, Survey, survey
@@ -45,13 +47,18 @@ class Command(BaseCommand):
 
     def _look(self, *, as_json: bool, is_again: bool = False) -> Survey:
         found, figures = survey(), _figures()
+        sections = _sections()
+        found.problems += [problem for _, _, _, problems in sections for problem in problems]
         if as_json:
             words = {"last_hour": figures[0].summary(), "backlog": figures[1].summary()} if figures else {}
+            words |= {name: told for name, told, _, _ in sections}
             self.stdout.write(json.dumps({"healthy": found.is_healthy, **asdict(found), **words}))
         else:
             if is_again:
                 self.stdout.write(CLEAR_SCREEN if self.stdout.isatty() else "")
             self.stdout.write("\n".join([*_lines(found), *(_figure_lines(*figures) if figures else [])]))
+            for _, _, lines, _ in sections:
+                self.stdout.write("\n".join(["", *lines]) if lines else "")
         self.stdout.flush()
         return found
 
@@ -83,6 +90,14 @@ def _figures() -> tuple[Figures, Backlog] | None:
         return overall(now - timedelta(hours=1), now), backlog()
     except DatabaseError:
         return None
+
+
+def _sections() -> list[tuple[str, dict[str, Any], list[str], list[str]]]:
+    """What other apps have to say; the project names them, as this app knows none of them."""
+    try:
+        return [import_string(path)() for path in getattr(settings, "HOLDFAST_STATUS_SECTIONS", ())]
+    except DatabaseError:
+        return []
 
 
 def _figure_lines(hour: Figures, waiting: Backlog) -> list[str]:

@@ -368,6 +368,25 @@ class TestAnotherWorker:
 
         assert redis_client().llen("deliveries") == 1
 
+    def test_it_rings_at_once_and_not_only_when_the_slowest_endpoint_of_the_drain_is_done(self, monkeypatch):
+        quick, slow = make_endpoint(tenant="quick"), make_endpoint(tenant="slow")
+        publish(1, quick)
+        publish(1, slow)
+        rung = threading.Event()
+        monkeypatch.setattr(dispatch, "wake", lambda ids: rung.set() if quick.pk in ids else None)
+        waited = []
+
+        def answer(request: Request) -> Exchange:
+            if request.url == quick.url:
+                pacing.take("another drain", {quick.pk: (1, None)})
+            else:
+                waited.append(rung.wait(WAIT_SECONDS))
+            return Exchange(status_code=200)
+
+        deliver([quick.pk, slow.pk], transport=MemoryTransport(answer))
+
+        assert waited == [True]
+
     def test_the_longest_request_is_over_before_the_endpoint_passes_to_another(self):
         longest_timeout = 30
         last_start = max(conf().task_budget_seconds - longest_timeout, module.LEAST_SENDING_SECONDS)

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from deliveries.models import Attempt, DeadLetter, Delivery, EndpointSpan, Event, Operation
+from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Operation
 from deliveries.statuses import Status
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
@@ -69,6 +69,11 @@ def endpoint() -> models.QuerySet:
     return Endpoint.objects.filter(pk=make_endpoint().pk)
 
 
+def health() -> models.QuerySet:
+    EndpointHealth.objects.create(endpoint=make_endpoint(), since=NOW, judged_at=NOW)
+    return EndpointHealth.objects.all()
+
+
 def policy() -> models.QuerySet:
     return RetryPolicy.objects.filter(name="default")
 
@@ -118,6 +123,8 @@ ILLEGAL: list[tuple[str, Callable[[], models.QuerySet], dict[str, Any]]] = [
     ("endpoint_concurrency_is_1_to_100", endpoint, {"max_concurrency": 101}),
     ("endpoint_timeout_is_1_to_30_s", endpoint, {"timeout_seconds": 0}),
     ("endpoint_timeout_is_1_to_30_s", endpoint, {"timeout_seconds": 31}),
+    ("endpoint_health_level_is_known", health, {"level": "tired"}),
+    ("endpoint_health_score_is_0_to_100", health, {"score": 101}),
     ("retry_policy_kind_is_known", policy, {"kind": "sometimes"}),
     ("retry_policy_allows_1_to_100_attempts", policy, {"max_attempts": 0}),
     ("retry_policy_allows_1_to_100_attempts", policy, {"max_attempts": 101}),

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from endpoints.signing import new_secret, sign
-from inbox import handlers
+from inbox import accounts, handlers
 from inbox.models import ReceivedEvent, Source
 from inbox.process import process
 
@@ -73,6 +73,12 @@ def make_sender(**fields: Any) -> Sender:
 def no_collected_files(settings: Any, tmp_path: Path) -> None:
     """WhiteNoise warns when nobody has run collectstatic."""
     settings.STATIC_ROOT = str(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The door reads a source anew each time, so that a test need not wait a second for what it changed."""
+    monkeypatch.setattr(accounts, "REMEMBERED_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from endpoints.signing import fingerprint, new_secret
-from inbox import Logic
+from inbox import Logic, accounts
+from inbox.accounts import look_up
 from inbox.errors import SecretRefused
 from inbox.figures import figures
 from inbox.models import DeadLetter, ReceivedEvent, SourceSecret
@@ -62,6 +63,17 @@ def test_a_revoked_secret_proves_nothing_from_then_on(sender):
 
     with pytest.raises(SecretRefused):
         revoke(sender.source.secrets.get(), actor="nora")
+
+
+def test_a_change_to_a_source_holds_at_the_door_within_a_second(sender, monkeypatch):
+    monkeypatch.setattr(accounts, "REMEMBERED_SECONDS", 1.0)
+    slug = sender.source.slug
+    assert look_up(slug, clock=lambda: 100.0).enabled
+    type(sender.source).objects.update(enabled=False)
+
+    assert look_up(slug, clock=lambda: 100.9).enabled
+    assert not look_up(slug, clock=lambda: 101.0).enabled
+    assert look_up("nobody", clock=lambda: 100.0) is None
 
 
 def test_the_column_holds_ciphertext(sender):
@@ -128,6 +140,22 @@ def test_figures_say_what_came_in_what_was_refused_and_what_waits(sender, handle
     assert found.unhandled_types == {"other": 1}
     assert 299 < found.oldest_unprocessed_seconds < 310
     assert found.latency_p95_seconds is not None
+
+
+def test_the_pipelines_status_tells_of_the_inbox_and_of_what_nobody_processes(sender):
+    sender.post(id="msg_1")
+    ReceivedEvent.objects.update(next_attempt_at=timezone.now() - timedelta(minutes=5))
+
+    def status(*arguments):
+        out = io.StringIO()
+        with pytest.raises(SystemExit):
+            call_command("pipeline_status", *arguments, stdout=out)
+        return out.getvalue()
+
+    told = json.loads(status("--json"))
+    assert told["inbox"][sender.source.slug]["waiting"] == 1
+    assert any("Inbox" in problem and "due for 300 s" in problem for problem in told["problems"])
+    assert "1 received, 0 repeats" in status()
 
 
 class TestCommand:
