@@ -100,7 +100,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "concurrency",
-                    models.PositiveIntegerField(default=4, help_text="Events processed at once, across all workers."),
+                    models.PositiveIntegerField(default=2, help_text="Events processed at once, across all workers."),
                 ),
                 (
                     "ordering_path",

@@ -35,7 +35,7 @@ class Source(models.Model):
     unhandled = models.CharField(
         max_length=16, choices=Unhandled, default=Unhandled.IGNORE, help_text="What becomes of types without a handler."
     )
-    concurrency = models.PositiveIntegerField(default=4, help_text="Events processed at once, across all workers.")
+    concurrency = models.PositiveIntegerField(default=2, help_text="Events processed at once, across all workers.")
     ordering_path = models.CharField(
         max_length=200,
         blank=True,

@@ -44,9 +44,7 @@ class TestWaking:
 
         assert messages("deliveries") == [[1, 2, 3]]
 
-    @pytest.mark.parametrize(
-        ("endpoints", "sizes"), [(3, [3]), (8, [4, 4]), (16, [4, 4, 4, 4]), (100, [16] * 6 + [4])]
-    )
+    @pytest.mark.parametrize(("endpoints", "sizes"), [(3, [3]), (8, [4, 4]), (16, [4, 4, 4, 4]), (100, [16] * 6 + [4])])
     def test_a_set_is_cut_into_messages_that_several_workers_can_share(self, endpoints, sizes):
         dispatch.wake(range(1, endpoints + 1))
 

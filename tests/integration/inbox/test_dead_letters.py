@@ -72,6 +72,9 @@ def test_a_redriven_event_that_fails_again_has_a_second_dead_letter(sender, work
     work(sender)
 
     assert list(DeadLetter.objects.order_by("pk").values_list("resolution", flat=True)) == ["redriven", "open"]
+    with pytest.raises(RedriveRefused):
+        redrive([letter.pk], actor="nora")
+    assert sender.event("msg_1").status == "dead"
 
 
 def test_a_discard_needs_a_note_and_leaves_the_event_dead(sender, work):

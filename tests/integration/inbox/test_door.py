@@ -46,6 +46,12 @@ def test_both_spellings_of_the_address_lead_to_the_door(sender, path):
     assert sender.event("msg_1")
 
 
+def test_a_provider_needs_no_csrf_token_and_no_cookie(sender):
+    sender.client = Client(enforce_csrf_checks=True)
+
+    assert sender.post_bytes(b"{}").status_code == 200
+
+
 @pytest.mark.parametrize("method", ["get", "put", "delete", "options", "head"])
 @pytest.mark.parametrize("path", ["/inbox/{}", "/inbox/{}/"])
 def test_no_other_method_is_taken_and_none_is_redirected(sender, method, path):
