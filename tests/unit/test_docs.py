@@ -63,7 +63,7 @@ def test_the_readme_lists_every_environment_variable_once_and_no_other():
 def test_the_readme_lists_every_setting_with_its_default():
     listed = {CODE.findall(cells[0])[0]: ast.literal_eval(cells[1].strip("`")) for cells in rows("README.md", "key")}
 
-    assert listed == {field.name.upper(): field.default or [] for field in fields(Conf)}
+    assert listed == {field.name.upper(): [] if field.default == () else field.default for field in fields(Conf)}
 
 
 def test_the_readme_lists_every_management_command_once_and_no_other():

@@ -319,7 +319,7 @@ class TestSending:
         assert len(mail.outbox) <= 5 + 6
         notices.sweep(NOW + 70 * MINUTE)
         assert Notice.objects.filter(operators_mailed_at=None).count() == 0
-        said = "".join(message.subject + message.body for message in mail.outbox)
+        said = "".join(f"{message.subject} {message.body}" for message in mail.outbox)
         assert all(f"Title {minute}" in said for minute in range(60))
 
     def test_old_notices_go_and_what_still_stands_or_waits_stays(self):
