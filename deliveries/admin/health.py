@@ -1,7 +1,7 @@
 """The health of an endpoint on its page: the last verdict, and the last hour in figures."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -12,7 +12,7 @@ from console.page import Table
 from console.presentation import EMPTY, badge, moment
 from deliveries.admin.attempts import took
 from deliveries.models import EndpointHealth
-from deliveries.watch.figures import Figures, of_endpoint
+from deliveries.watch.figures import Backlog, Figures, backlog, of_endpoint
 from endpoints.health import Sign
 from endpoints.models import Endpoint
 
@@ -35,7 +35,7 @@ def health_table(endpoint: Endpoint) -> Table:
     health = health_of(endpoint)
     now = timezone.now()
     hour = of_endpoint(endpoint.pk, now - timedelta(hours=1), now)
-    rows = [*(_verdict_rows(health) if health else ()), *_figure_rows(hour)]
+    rows = [*(_verdict_rows(health) if health else ()), *_figure_rows(hour), *_dead_rows(backlog(endpoint.pk), now)]
     return Table("Health", ("", ""), rows, empty="Nothing was sent in the last hour, and it was never judged.")
 
 
@@ -67,6 +67,14 @@ def _figure_rows(hour: Figures) -> Sequence[Sequence[Any]]:
         ("Duration of an attempt", _percentiles(hour.latency_ms)),
         ("From event to acknowledgement", _percentiles(hour.latency_end_to_end_ms)),
     ]
+
+
+def _dead_rows(waiting: Backlog, now: datetime) -> Sequence[Sequence[Any]]:
+    if waiting.oldest_open_dead_letter_seconds is None:
+        return ()
+    classes = ", ".join(f"{name} {count:,}" for name, count in sorted(waiting.dead_letters_by_class.items()))
+    oldest = moment(now - timedelta(seconds=waiting.oldest_open_dead_letter_seconds))
+    return [("Open dead letters", format_html("{}, the oldest from {}", classes, oldest))]
 
 
 def share(value: float | None) -> str:

@@ -6,24 +6,22 @@ from typing import Any
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries.models import DeadLetter, Delivery, EndpointHealth, Resolution
+from deliveries.models import EndpointHealth
 from deliveries.pacing import Flow, describe
-from deliveries.statuses import Status
-from deliveries.watch.figures import of_endpoint
+from deliveries.watch.figures import backlog, of_endpoint
 from endpoints.health import Level, Sign
 from endpoints.models import Endpoint
-
-COUNTED = 100_000
-"""Counts stop here: a look at an endpoint must not read a whole backlog."""
 
 
 def traffic(endpoint: Endpoint) -> dict[str, Any]:
     """Figures and sentences; the pace is unknown while Redis is away."""
-    waiting = Delivery.objects.filter(endpoint=endpoint, status=Status.PENDING)
-    letters = DeadLetter.objects.filter(endpoint=endpoint, resolution=Resolution.OPEN)
-    counts = {
-        "deliveries_waiting": waiting[:COUNTED].count(),
-        "open_dead_letters": letters[:COUNTED].count(),
+    waiting = backlog(endpoint.pk)
+    classes = sorted(waiting.dead_letters_by_class.items())
+    counts: dict[str, Any] = {
+        "deliveries_waiting": waiting.pending,
+        "open_dead_letters": waiting.open_dead_letters,
+        "open_dead_letters_by_class": [f"{name} {count}" for name, count in classes],
+        "oldest_open_dead_letter_seconds": waiting.oldest_open_dead_letter_seconds,
     }
     counts |= _health(endpoint)
     try:

@@ -268,6 +268,20 @@ class TestEndpoint:
         assert [row["id"] for row in figures("endpoint", "list", "--state", "active")] == [endpoint.pk]
         assert figures("endpoint", "list", "--state", "paused") == []
 
+    def test_show_says_how_healthy_it_is_and_what_was_lost(self):
+        endpoint = make_endpoint(health_thresholds={"least_samples": 2})
+        make_delivered(endpoint)
+        make_dead_letter(endpoint)
+        run("sweep", "health")
+
+        shown = figures("endpoint", "show", str(endpoint.pk))
+
+        assert (shown["health_level"], shown["health_score"], shown["success_rate_last_hour"]) == ("warning", 50, 0.5)
+        assert shown["health_reason"].startswith("50.0% of 2 attempts succeeded")
+        assert shown["open_dead_letters_by_class"] == ["rejected 1"]
+        assert shown["health_thresholds"] == ["least_samples 2"]
+        assert "health_level           warning" in run("endpoint", "show", str(endpoint.pk))
+
     def test_a_move_is_made_once_with_its_reason(self):
         endpoint = make_endpoint()
 

@@ -12,7 +12,7 @@ from django.test import Client
 _numbers = count(1)
 
 VIEW_ALL = (
-    *(f"deliveries.view_{name}" for name in ("attempt", "deadletter", "delivery", "event", "operation")),
+    *(f"deliveries.view_{name}" for name in ("attempt", "deadletter", "delivery", "event", "notice", "operation")),
     "endpoints.view_endpoint",
     "endpoints.view_statechange",
 )

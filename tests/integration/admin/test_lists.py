@@ -23,6 +23,7 @@ LISTS = (
     "deliveries_deadletter",
     "deliveries_delivery",
     "deliveries_event",
+    "deliveries_notice",
     "deliveries_operation",
     "endpoints_endpoint",
     "endpoints_statechange",

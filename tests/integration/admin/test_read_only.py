@@ -4,16 +4,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from deliveries.models import Attempt, DeadLetter, Delivery, Event, Operation
+from deliveries.models import Attempt, DeadLetter, Delivery, Event, Notice, Operation
 from deliveries.redrive import redrive
-from endpoints.availability import pause
+from endpoints.availability import disable, pause
 from endpoints.models import RetryPolicy, StateChange
 from tests.factories import make_dead_letter, make_endpoint
 from tests.integration.admin.pages import address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
-LOGS = (Attempt, DeadLetter, Delivery, Operation, StateChange)
+LOGS = (Attempt, DeadLetter, Delivery, Notice, Operation, StateChange)
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def one_of_each() -> None:
     endpoint = make_endpoint()
     redrive([make_dead_letter(endpoint).pk], actor="anna")
     pause(endpoint, actor="anna", reason="migration")
+    disable(endpoint, actor="anna", reason="broken")
 
 
 @pytest.mark.parametrize("model", LOGS)
