@@ -20,6 +20,7 @@ from deliveries.outcomes import Failure
 from deliveries.transport import MemoryTransport
 from endpoints.models import Endpoint, SigningSecret
 from endpoints.signing import new_secret, sign
+from inbox.models import Source, SourceSecret
 from tests.factories import make_endpoint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +56,8 @@ def test_after_the_documented_steps_the_old_encryption_key_is_not_needed_any_mor
     settings.HOLDFAST_SECRET_KEYS = [old]
     endpoint = make_endpoint(headers={"X-Key": "k"})
     secret = endpoint.signing_secrets.get().secret
+    source = Source.objects.create(slug="shop", scheme="standard-webhooks")
+    source.secrets.create(secret=secret)
 
     settings.HOLDFAST_SECRET_KEYS = [new, old]
     run("README.md", "from endpoints.models import Endpoint, SigningSecret")
@@ -62,6 +65,7 @@ def test_after_the_documented_steps_the_old_encryption_key_is_not_needed_any_mor
     settings.HOLDFAST_SECRET_KEYS = [new]
     assert Endpoint.objects.get(pk=endpoint.pk).headers == {"X-Key": "k"}
     assert SigningSecret.objects.get(endpoint=endpoint).secret == secret
+    assert SourceSecret.objects.get(source=source).secret == secret
 
 
 @pytest.mark.django_db(transaction=True)
