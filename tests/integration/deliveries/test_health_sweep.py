@@ -8,13 +8,14 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from deliveries.models import EndpointHealth
+from deliveries.models import Delivery, EndpointHealth
 from deliveries.outcomes import Kind
 from deliveries.sweeps import health, outlook
+from deliveries.watch.last_error import last_error
 from deliveries.watch.records import records
 from endpoints import availability
 from endpoints.models import Endpoint, State, StateChange
-from tests.factories import finish, make_dead_letter, make_endpoint, make_event, make_span, take
+from tests.factories import finish, make_dead_letter, make_delivered, make_endpoint, make_event, make_span, take
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
@@ -138,7 +139,12 @@ class TestDisabling:
         assert level_of(endpoint) == "healthy"
 
     def test_what_is_not_active_is_not_judged(self, dead):
-        availability.pause(dead, actor="operator", reason="Maintenance.")
+        Endpoint.objects.filter(pk=dead.pk).update(state=State.PAUSED)
+
+        assert health.sweep(NOW).judged == 0
+
+    def test_only_minutes_are_judged(self):
+        make_span(make_endpoint(), NOW - timedelta(minutes=30), minutes=60, delivered=100)
 
         assert health.sweep(NOW).judged == 0
 
@@ -159,6 +165,14 @@ class TestDisabling:
         with patch.object(health, "records", lambda now: found):
             assert health.sweep(NOW).disabled == 0
         assert StateChange.objects.count() == 1
+
+    def test_a_second_sweep_at_the_same_time_warns_nobody_twice(self):
+        minute(make_endpoint(), 30, delivered=80, timeout=20)
+        found = records(NOW)
+
+        with patch.object(health, "records", lambda now: found):
+            assert [health.sweep(NOW + timedelta(minutes=late)).warned for late in (0, 1)] == [1, 0]
+        assert EndpointHealth.objects.get().since == NOW
 
 
 class TestEnabling:
@@ -301,6 +315,25 @@ def test_real_results_are_judged_and_held_deliveries_stay():
 
     assert EndpointHealth.objects.get().sign == "auth"
     assert waiting.deliveries.get().status == "pending"
+
+
+def test_what_arrived_and_is_replayed_is_no_error():
+    delivery = make_delivered()
+    Delivery.objects.filter(pk=delivery.pk).update(status="pending", next_attempt_at=NOW, finished_at=None)
+
+    assert last_error(delivery.endpoint_id) == ""
+
+
+def test_the_last_error_is_that_of_what_waits_to_be_tried_again_when_it_is_newer():
+    endpoint = make_endpoint()
+    make_dead_letter(endpoint)
+    delivery = make_delivered(endpoint)
+    Delivery.objects.filter(pk=delivery.pk).update(status="pending", next_attempt_at=NOW, finished_at=None)
+    delivery.attempts.update(
+        outcome="timeout", reason="It timed out.", started_at=timezone.now() + timedelta(seconds=1)
+    )
+
+    assert last_error(endpoint.pk) == "It timed out."
 
 
 def test_an_endpoint_that_is_deleted_meanwhile_is_left_out(dead):

@@ -145,7 +145,7 @@ class TestHealth:
             make_span(endpoint, NOW.replace(second=0) - 5 * MINUTE, delivered=20, failed={"auth": auth})
             health.sweep(NOW)
 
-        hour(10), hour(12), hour(0), hour(10)
+        hour(10), hour(12), hour(11), hour(0), hour(10)
 
         assert kinds() == ["endpoint.auth_spike", "endpoint.auth_spike"]
         assert "10 attempts in the last 15 minutes were answered 401 or 403" in Notice.objects.last().text
