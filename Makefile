@@ -6,7 +6,7 @@ PY    := $(VENV)/bin/python
 READY := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test lint bench clean
+.PHONY: help install run demo test lint bench chaos clean
 MAKEFLAGS += --no-print-directory
 
 help: ## Print this list
@@ -33,6 +33,9 @@ lint: $(READY) ## Check style, types, import layers, migrations and settings
 
 bench: $(READY) ## Run the benchmarks (NAME=one runs that one)
 	@$(PY) -m bench $(NAME)
+
+chaos: $(READY) ## Kill whatever can be killed and account for every event (SECONDS=600, SEED=1)
+	@$(PY) -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 clean: ## Stop the embedded services and remove .venv, their data and all caches
 	@[ ! -x $(PY) ] || $(PY) -m webhooks_project.embedded remove

@@ -46,7 +46,8 @@ def handler(
 
     The function runs in the transaction that marks the event processed: both happen or neither, so it must do nothing
     outside the database. With `two_phase` it runs outside any transaction and may: it is called again, with the same
-    `event.idempotency_key`, when its worker died in between. It has `lease_seconds` before that is assumed.
+    `event.idempotency_key`, when its worker died in between. It has `lease_seconds` before that is assumed; as an event
+    is leased before its handler is known, the longest of a source holds for all its events.
 
     With `fetch` and `object_key` (to be given together) the function gets a second argument: what `fetch(event)`
     returned, called outside the transaction. Events of one object that arrived before a fetch for it began are covered

@@ -5,7 +5,9 @@ request costs no hand-over between threads.
 """
 
 import logging
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -28,12 +30,20 @@ CIRCUIT_FAILURES = frozenset({Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.CONNECTION, 
 
 
 class Channel:
-    """Sends what it is fed until it is closed, or until the endpoint asks for less."""
+    """Sends what it is fed until it is closed, until `closes_at` (monotonic), or until the endpoint asks for less."""
 
-    def __init__(self, recipient: Recipient, attempt: Attempt, outbox: Outbox, pool: Executor) -> None:
+    def __init__(
+        self,
+        recipient: Recipient,
+        attempt: Attempt,
+        outbox: Outbox,
+        pool: Executor,
+        closes_at: float = math.inf,
+    ) -> None:
         self.recipient = recipient
         self.is_gone = False
         self.low_water = 0
+        self.closes_at = closes_at
         self.sent = 0
         self.failed = 0
         self.busy_ms = 0
@@ -105,7 +115,8 @@ class Channel:
 
     def _next(self) -> Claimed | None:
         with self._lock:
-            if self._waiting and not self._closed:
+            # A process that was held up may wake long after its leases: what waits is not its own any more.
+            if self._waiting and not self._closed and time.monotonic() < self.closes_at:
                 claimed = self._waiting.popleft()
                 is_low = len(self._waiting) == self.low_water
             else:

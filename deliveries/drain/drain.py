@@ -23,7 +23,7 @@ from deliveries.drain.channel import Channel
 from deliveries.drain.due import seconds_until_due
 from deliveries.drain.lane import Lane
 from deliveries.drain.outbox import Outbox
-from deliveries.recipients import load_recipients
+from deliveries.recipients import Recipient, load_recipients
 from deliveries.transitions.claim import Claimed, Wish, claim
 from deliveries.transitions.claim_in_order import claim_in_order, seconds_until_head_due
 from deliveries.transitions.hand_back import hand_back
@@ -37,6 +37,11 @@ logger = logging.getLogger(__name__)
 
 LEASE_SPARE_SECONDS = 15.0
 """What a row's lease lasts beyond the budget and the request's own time: recording, and a database that hiccups."""
+
+RESULT_PATIENCE_SECONDS = 240.0
+"""How long a result waits for a database that refuses it: its request was made and must not be made again for that.
+Whoever would take the delivery back has to write that down too, so waiting past the lease is right. Shorter than the
+broker's visibility timeout."""
 
 NO_PACING_SECONDS = 2.0
 """How long to wait before pacing is asked again when Redis does not answer."""
@@ -67,14 +72,16 @@ class Drain:
         self._waits: dict[int, float] = {}
         self._unsent: list[Claimed] = []
         self._lanes = {
-            id: Lane(
-                Channel(recipient, self._attempt, self._outbox, sending.sending_threads()),
-                was_slow=id in slow,
-                closes_at=started + max(conf().task_budget_seconds - recipient.timeout_seconds, LEAST_SENDING_SECONDS),
-            )
+            id: self._open_lane(recipient, id in slow, started)
             for id, recipient in load_recipients(endpoint_ids, self._clock.now()).items()
             if recipient.is_open
         }
+
+    def _open_lane(self, recipient: Recipient, was_slow: bool, started: float) -> Lane:
+        sending_seconds = max(conf().task_budget_seconds - recipient.timeout_seconds, LEAST_SENDING_SECONDS)
+        closes_at = started + sending_seconds
+        channel = Channel(recipient, self._attempt, self._outbox, sending.sending_threads(), closes_at)
+        return Lane(channel, was_slow, closes_at)
 
     def run(self, *, for_seconds: float = math.inf) -> dict[int, float]:
         """Work until nothing is left to do, or for so long: then `is_finished` says no, and it may be run again.
@@ -192,7 +199,8 @@ class Drain:
         """Hand back what will not be sent: the time is over, or an endpoint asked for less, fails or is gone."""
         is_over, now = self._is_over, time.monotonic()
         for lane in self._lanes.values():
-            if is_over or now >= lane.closes_at or lane.channel.is_closed:
+            # What could not be recorded should not be sent either.
+            if is_over or self._outbox.is_failing or now >= lane.closes_at or lane.channel.is_closed:
                 self._unsent.extend(lane.channel.close())
         try:
             hand_back(self._unsent)
@@ -203,7 +211,9 @@ class Drain:
 
     def _record(self) -> None:
         while self._outbox.is_ripe or self._somebody_waits_for_record():
-            settled = self._outbox.record(patience_seconds=LEASE_SPARE_SECONDS)
+            # A process that is told to stop has not got so long.
+            is_stopping = sending.stopping.is_set()
+            settled = self._outbox.record(LEASE_SPARE_SECONDS if is_stopping else RESULT_PATIENCE_SECONDS)
             dispatch.announce(settled.dead_letter_ids)
             if self._outbox.is_failing:
                 break

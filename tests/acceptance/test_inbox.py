@@ -134,7 +134,8 @@ def test_a_worker_killed_between_the_two_phases_is_followed_by_one_with_the_same
     stack.signal("healthy", signal.SIGKILL)
     stack.wait_for_end("healthy", 10)
     stack.start()
-    ReceivedEvent.objects.filter(event_id=name).update(lease_expires_at=ReceivedEvent.objects.first().received_at)
+    held = ReceivedEvent.objects.filter(event_id=name, status="processing")
+    held.update(lease_expires_at=ReceivedEvent.objects.first().received_at)
 
     eventually(lambda: are_processed([name]), within=60)
     keys = list(Effect.objects.filter(event_id=name).values_list("key", flat=True))

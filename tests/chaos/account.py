@@ -10,10 +10,11 @@ from deliveries.models import Attempt, DeadLetter, Delivery, Event
 from deliveries.transitions import lapse
 from endpoints.matching import candidate_patterns
 from tests.chaos import cast
+from tests.chaos.flight import Flight
 from tests.chaos.witness import Pair, Sighting, Witness
 
-CLOCK_SECONDS: Final = 20.0
-"""A signature is as young as its request, whatever the clock of the worker says."""
+CLOCK_SECONDS: Final = 60.0
+"""A signature is as young as its request, whatever the clock of the worker says; unless it hung in between."""
 
 SHOWN: Final = 5
 
@@ -42,7 +43,7 @@ class Account:
         self.faults.append(sentence if which is None else f"{sentence}, such as {which}")
 
 
-def settle_up(ledger: Path, witness: Witness, endpoint_ids: dict[str, int], flights: list[Pair]) -> Account:
+def settle_up(ledger: Path, witness: Witness, endpoint_ids: dict[str, int], flights: set[Flight]) -> Account:
     """Account for everything; call it when nothing moves any more."""
     witness.read()
     account = Account()
@@ -144,11 +145,11 @@ def _requests_are_the_events(account, events, seen, witness) -> None:
         account.fault(f"{len(witness.strangers)} requests went to no endpoint", witness.strangers[:SHOWN])
 
 
-def _duplicates(account, deliveries, attempts, seen, flights: list[Pair]) -> None:
+def _duplicates(account, deliveries, attempts, seen, flights: set[Flight]) -> None:
     """Requests after an accepted one. Each must have been in flight at a kill, as often as it was repeated."""
     repeats = {pair: sum(sighting.accepted for sighting in sightings) - 1 for pair, sightings in seen.items()}
     account.duplicates = sum(count for count in repeats.values() if count > 0)
-    allowed = Counter(flights)
+    allowed = Counter(pair for pair, _ in flights)
     unexplained = {pair: count for pair, count in repeats.items() if count > allowed[pair]}
     if account.duplicates > len(flights):
         account.fault(f"{account.duplicates} duplicates, but {len(flights)} requests in flight at the kills")

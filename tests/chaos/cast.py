@@ -12,7 +12,7 @@ PATIENT, SHORT, POISONED = "chaos", "chaos, short", "chaos, poisoned"
 POLICIES: Final[dict[str, dict[str, Any]]] = {
     # More attempts than any run can spend: whatever dies of them in the end shall not be a dead letter.
     PATIENT: {"kind": "exponential", "base_seconds": 1, "cap_seconds": 2, "max_attempts": 60, "deadline_seconds": 3600},
-    SHORT: {"kind": "exponential", "base_seconds": 1, "cap_seconds": 2, "max_attempts": 3, "deadline_seconds": 60},
+    SHORT: {"kind": "exponential", "base_seconds": 1, "cap_seconds": 2, "max_attempts": 3, "deadline_seconds": 20},
     POISONED: {"kind": "exponential", "base_seconds": 1, "cap_seconds": 2, "max_attempts": 6, "deadline_seconds": 3600},
 }
 
@@ -38,7 +38,7 @@ CAST: Final = (
     Part("limited", "/ok/limited", ("invoice.sent",), steady=True, fields={"rate_limit_per_second": 20}),
     Part("slowish", "/slow/0.3/slowish", ("parcel.scanned",), steady=True, fields={"max_concurrency": 6}),
     Part("sluggish", "/slow/2/sluggish", ("report.ready",), fields={"timeout_seconds": 10}),
-    Part("flaky", "/flaky/1/flaky", ("rare.flaky",)),
+    Part("flaky", "/random/35/3/flaky", ("rare.flaky",)),
     Part("throttling", "/throttle/1/1/throttling", ("rare.throttled",)),
     Part("resetting", "/reset/resetting", ("rare.reset",), policy=SHORT, may_die=True),
     Part("refusing", "/status/422/refusing", ("rare.refused",), may_die=True),

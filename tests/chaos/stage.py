@@ -19,10 +19,10 @@ from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy
 from tests.chaos import cast, publisher
 from tests.chaos.crew import COMMANDS, WORKERS, Crew
-from tests.chaos.flight import in_flight
+from tests.chaos.flight import Flight, in_flight
 from tests.chaos.ground import Ground
 from tests.chaos.publisher import Ledger
-from tests.chaos.witness import Pair, Witness
+from tests.chaos.witness import Witness
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Stage:
     ledger: Ledger
     crew: Crew = field(init=False)
     kills: int = 0
-    flights: list[Pair] = field(default_factory=list)
+    flights: set[Flight] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -60,9 +60,9 @@ class Stage:
     def note_flight(self) -> int:
         """Note what is in flight at this moment as possible duplicates; returns how many requests that are."""
         with self._lock:
-            pairs = in_flight(self.witness)
-            self.flights += pairs
-        return len(pairs)
+            flights = in_flight(self.witness)
+            self.flights |= flights
+        return len(flights)
 
     def note_death(self, name: str) -> None:
         """A process died by itself, as one that met poison does. Called by the supervision's thread."""

@@ -16,6 +16,8 @@ from tests.chaos.stage import Stage
 REFUSAL_SECONDS: Final = (4.0, 12.0)
 """How long results cannot be recorded: well within the leases, so no request may be made twice for it."""
 
+LONG_SECONDS: Final = 50.0
+
 _FILL_THE_DISK: Final = """
 CREATE OR REPLACE FUNCTION chaos_disk_full() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
@@ -60,6 +62,15 @@ def disk_full(stage: Stage) -> None:
     with _session() as cursor:
         cursor.execute(_FILL_THE_DISK)
         time.sleep(stage.rng.uniform(*REFUSAL_SECONDS))
+        cursor.execute(_FREE_THE_DISK)
+
+
+def disk_full_for_long(stage: Stage) -> None:
+    """The same for longer than the leases last: what was sent before the first refusal may not be sent again."""
+    stage.burst(200)
+    with _session() as cursor:
+        cursor.execute(_FILL_THE_DISK)
+        time.sleep(LONG_SECONDS)
         cursor.execute(_FREE_THE_DISK)
 
 

@@ -13,7 +13,9 @@ from tests.chaos.stage import Stage
 STOP_SECONDS: Final = 15.0
 """A worker that is told to stop finishes its requests in flight, the longest of which may take 10 s, and is gone."""
 
-HANG_SECONDS: Final = 5.0
+HANG_SECONDS: Final = 45.0
+"""Longer than any lease: what it holds is sent by others meanwhile."""
+
 ALARM_SECONDS: Final = 45.0
 
 
@@ -66,6 +68,18 @@ def hang_all(stage: Stage) -> None:
     expect_status(stage, healthy=False, within=ALARM_SECONDS)
     # What was in flight may have lapsed by the time they go on.
     stage.crew.signal(signal.SIGCONT, *WORKERS)
+
+
+def hang_one(stage: Stage) -> None:
+    """SIGSTOP a worker in the middle of a batch until all it holds is somebody else's, then let it go on."""
+    name = stage.rng.choice(HEALTHY)
+    stage.burst(400)
+    time.sleep(stage.rng.uniform(0.1, 0.4))
+    stage.crew.signal(signal.SIGSTOP, name)
+    stage.note_flight()
+    time.sleep(HANG_SECONDS)
+    stage.crew.signal(signal.SIGCONT, name)
+    stage.say(name)
 
 
 def kill_publisher(stage: Stage) -> None:

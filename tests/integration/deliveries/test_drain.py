@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 from redis import RedisError
 
@@ -438,6 +438,28 @@ class TestABrokenDatabase:
         assert len(receiver.requests) == 5
         assert statuses(endpoint) == {Status.DELIVERED: 5}
         assert Attempt.objects.count() == 5
+
+    def test_what_waits_is_not_sent_while_results_cannot_be_recorded(self, monkeypatch, handed_back):
+        endpoint = make_endpoint(max_concurrency=1)
+        publish(10, endpoint)
+        move = settling._move
+
+        def refuse_until_the_rest_is_back(payload: str) -> set[int]:
+            if not handed_back.is_set():
+                raise OperationalError("No space left on device")
+            return move(payload)
+
+        def linger_over_the_second(number: int) -> None:
+            if number == 2:
+                assert handed_back.wait(WAIT_SECONDS)
+
+        monkeypatch.setattr(settling, "_move", refuse_until_the_rest_is_back)
+        receiver = answering(linger_over_the_second)
+        deliver([endpoint.pk], transport=receiver)
+
+        assert len(receiver.requests) == 2
+        assert statuses(endpoint) == {Status.DELIVERED: 2, Status.PENDING: 8}
+        assert not Delivery.objects.filter(status="pending", attempt_count__gt=0).exists()
 
     def test_a_session_ended_before_a_hand_back_costs_no_attempt(self, monkeypatch, handed_back):
         endpoint = make_endpoint(max_concurrency=1)

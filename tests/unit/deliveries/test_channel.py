@@ -1,6 +1,7 @@
 """The requests of one endpoint: how many at once, and what makes it stop."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
@@ -252,6 +253,18 @@ class TestReconfiguring:
 
         assert receiver.got == []
         assert channel.close() == rows
+
+
+def test_what_its_process_was_held_up_with_past_its_time_is_not_sent_any_more(pool):
+    receiver, outbox = Receiver(), Outbox()
+    channel = Channel(a_recipient(), receiver.attempt, outbox, pool, closes_at=time.monotonic())
+    rows = claims(3)
+
+    channel.feed(rows)
+    pool.run()
+
+    assert receiver.got == []
+    assert channel.close() == rows
 
 
 def test_an_attempt_that_breaks_costs_its_own_result_alone(pool, caplog):
