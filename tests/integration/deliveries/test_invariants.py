@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Operation
+from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Notice, Operation
 from deliveries.statuses import Status
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
@@ -74,6 +74,11 @@ def health() -> models.QuerySet:
     return EndpointHealth.objects.all()
 
 
+def notice() -> models.QuerySet:
+    made = Notice.objects.create(kind="endpoint.warning", subject="endpoint.warning:1", title="Title", text="Text")
+    return Notice.objects.filter(pk=made.pk)
+
+
 def policy() -> models.QuerySet:
     return RetryPolicy.objects.filter(name="default")
 
@@ -125,6 +130,9 @@ ILLEGAL: list[tuple[str, Callable[[], models.QuerySet], dict[str, Any]]] = [
     ("endpoint_timeout_is_1_to_30_s", endpoint, {"timeout_seconds": 31}),
     ("endpoint_health_level_is_known", health, {"level": "tired"}),
     ("endpoint_health_score_is_0_to_100", health, {"score": 101}),
+    ("notice_kind_is_known", notice, {"kind": "gossip"}),
+    ("notice_says_something", notice, {"title": ""}),
+    ("notice_says_something", notice, {"text": ""}),
     ("retry_policy_kind_is_known", policy, {"kind": "sometimes"}),
     ("retry_policy_allows_1_to_100_attempts", policy, {"max_attempts": 0}),
     ("retry_policy_allows_1_to_100_attempts", policy, {"max_attempts": 101}),
@@ -142,6 +150,7 @@ REPEATED: list[tuple[str, Callable[[], models.QuerySet]]] = [
     ("dead_letter_open_once_per_delivery", letter),
     ("signing_secret_once_per_endpoint", secret),
     ("endpoint_span_once", span),
+    ("notice_stands_once_per_subject", notice),
 ]
 
 
