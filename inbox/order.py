@@ -38,7 +38,8 @@ def apply_if_newer(
     if newer.update(**written):
         return Result.PROCESSED
     if rows.exists():
-        return Result.STALE
+        # Perhaps only since a moment ago: the row is there for good now, so this look decides.
+        return Result.PROCESSED if newer.update(**written) else Result.STALE
     try:
         with transaction.atomic():
             model._default_manager.create(**key, **written)
