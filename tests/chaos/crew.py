@@ -31,33 +31,32 @@ HOOKS: Final = Path(__file__).parent / "hooks"
 
 
 class Crew:
-    """Runs `commands`, each with its output in a file of `folder`; `on_death` hears of whoever died by itself."""
+    """Runs `commands`, each with its output in a file of `folder`."""
 
-    def __init__(self, folder: Path, commands: Mapping[str, list[str]], on_death: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, commands: Mapping[str, list[str]]) -> None:
         self.folder = folder
         self.commands = dict(commands)
         self.deaths: list[tuple[str, int]] = []
-        self._on_death = on_death
         self._extra: dict[str, dict[str, str]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._down: set[str] = set()
         self._lock = threading.RLock()
         self._ended = threading.Event()
-        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+        self._supervisor: threading.Thread | None = None
 
-    def start_all(self) -> None:
-        """Start everything and the supervision."""
-        for name in self.commands:
-            self.start(name)
-        self._supervisor.start()
-
-    def start(self, name: str, **extra: str) -> None:
-        """Start a process, with these environment variables besides, until it is told otherwise."""
+    def start(self, *names: str, **extra: str) -> None:
+        """Start processes, with these environment variables besides, until they are started otherwise."""
         with self._lock:
-            self._down.discard(name)
-            self._extra[name] = extra
-            if name not in self._running:
-                self._spawn(name)
+            for name in names:
+                self._down.discard(name)
+                self._extra[name] = extra
+                if name not in self._running:
+                    self._spawn(name)
+
+    def supervise(self, on_death: Callable[[str], None]) -> None:
+        """From now on, start again whoever dies by itself; `on_death` is called first, in another thread."""
+        self._supervisor = threading.Thread(target=self._supervise, args=(on_death,), name="supervisor", daemon=True)
+        self._supervisor.start()
 
     def await_ready(self, *names: str) -> None:
         """Wait until workers that were started take messages."""
@@ -102,7 +101,7 @@ class Crew:
     def end(self) -> None:
         """End everything, by force where asking takes long."""
         self._ended.set()
-        if self._supervisor.is_alive():
+        if self._supervisor:
             self._supervisor.join()
         for process in self._running.values():
             process.send_signal(signal.SIGCONT)
@@ -144,13 +143,13 @@ class Crew:
                 start_new_session=True,
             )
 
-    def _supervise(self) -> None:
+    def _supervise(self, on_death: Callable[[str], None]) -> None:
         due: dict[str, float] = {}
         while not self._ended.wait(LOOK_SECONDS):
             now = time.monotonic()
             for name in self._just_died():
                 due[name] = now + RESTART_SECONDS
-                self._on_death(name)
+                on_death(name)
             with self._lock:
                 for name in [name for name, at in due.items() if now >= at]:
                     del due[name]

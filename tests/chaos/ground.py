@@ -13,7 +13,6 @@ from typing import Final, Literal
 import django
 import psutil
 from cryptography.fernet import Fernet
-from django.core.management import call_command
 
 from webhooks_project import embedded
 from webhooks_project.embedded import postgres, processes
@@ -70,7 +69,10 @@ class Ground:
 
 @contextmanager
 def prepared() -> Iterator[Ground]:
-    """Start servers, point this process and its children at them with settings as in production, set Django up."""
+    """Start servers, point this process and its children at them with settings as in production, set Django up.
+
+    The database has no tables yet.
+    """
     folder = Path(tempfile.mkdtemp(prefix="holdfast-chaos-"))
     # The database runs under an account of its own, which must be able to walk through.
     folder.chmod(0o711)
@@ -80,7 +82,6 @@ def prepared() -> Iterator[Ground]:
         os.environ.update(_environment(urls, folder))
         django.setup()
         logging.getLogger().setLevel(logging.ERROR)
-        call_command("migrate", verbosity=0, interactive=False)
         yield ground
     finally:
         ground.remove()

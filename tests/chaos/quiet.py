@@ -22,6 +22,14 @@ GROWTH_BYTES: Final = 1_000_000
 LOOK_SECONDS: Final = 0.5
 
 
+# Short runs move the waits and the deadlines that are near; they do not sit them out.
+_HURRY: Final = """
+UPDATE deliveries_delivery
+SET next_attempt_at = now(), deadline_at = least(deadline_at, greatest(now(), deadline_at - interval '1 minute'))
+WHERE status = 'pending' AND (next_attempt_at > now() OR deadline_at < now() + interval '1 minute')
+"""
+
+
 def await_first_deliveries(stage: Stage) -> None:
     """Begin only when every steady endpoint has got something."""
     await_deliveries(stage, cast.STEADY, time.monotonic())
@@ -34,11 +42,18 @@ def settle_down(stage: Stage, bytes_before: int) -> list[str]:
         faults.append(f"{_unfinished(False)} deliveries are not final after {SETTLE_SECONDS:.0f} s")
     if stage.hurry:
         _end_visibility()
-    if not _wait(lambda: not any(broker_depths().values()), BROKER_SECONDS):
+    if not _wait(lambda: _is_empty(stage), BROKER_SECONDS):
         faults.append(f"the broker still holds {broker_depths()}")
     if (grown := broker_bytes() - bytes_before) > GROWTH_BYTES:
         faults.append(f"the broker holds {grown:,} bytes more than at the beginning")
     return faults
+
+
+def _is_empty(stage: Stage) -> bool:
+    depths = broker_depths()
+    # A timer is a message too, at most one an endpoint, held by a worker for up to 90 s. Short runs do not wait for it.
+    timers = len(stage.endpoints) if stage.hurry else 0
+    return depths.pop("unacked") <= timers and not any(depths.values())
 
 
 def broker_depths() -> dict[str, int]:
@@ -62,9 +77,8 @@ def _end_visibility() -> None:
 
 def _unfinished(hurry: bool) -> int:
     if hurry:
-        # Waits of lapsed deliveries are moved, not sat out.
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE deliveries_delivery SET next_attempt_at = now() WHERE next_attempt_at > now()")
+            cursor.execute(_HURRY)
     return int(Delivery.objects.filter(status__in=["pending", "sending"]).count())
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ from deliveries.redis_client import redis_client
 from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy
 from tests.chaos import cast, publisher
-from tests.chaos.crew import COMMANDS, WORKERS, Crew
+from tests.chaos.crew import BEAT, COMMANDS, WORKERS, Crew
 from tests.chaos.flight import Flight, in_flight
 from tests.chaos.ground import Ground
 from tests.chaos.publisher import Ledger
@@ -30,13 +31,13 @@ class Stage:
     """`flights` are the requests that were in flight at any kill, `kills` how many processes were killed."""
 
     ground: Ground
+    crew: Crew
     receiver: ReceiverProcess
     endpoints: dict[str, Endpoint]
     witness: Witness
     rng: random.Random
     hurry: bool
     ledger: Ledger
-    crew: Crew = field(init=False)
     kills: int = 0
     flights: set[Flight] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
@@ -93,26 +94,34 @@ class Stage:
             return
         stuck = Delivery.objects.filter(status="sending")
         stuck.update(lease_expires_at=timezone.now())
-        redis_client().delete(*(key for endpoint in self.endpoints.values() for key in keys(endpoint.pk, "lease")))
+        marks = [key for endpoint in self.endpoints.values() for key in keys(endpoint.pk, "lease", "bell", "timer")]
+        redis_client().delete(*marks)
 
 
 @contextmanager
 def staged(ground: Ground, logs: Path, options: Namespace) -> Iterator[Stage]:
     """Start everything, with its logs in that folder, and publish until the block ends."""
     log, ledger = logs / "receiver.jsonl", logs / "ledger"
-    with ReceiverProcess(log=log, options=["--keep", "1000"]) as receiver:
-        receiver.behave("target", "ok")
-        endpoints = _create_endpoints(receiver)
-        witness = Witness(log, {part.path: endpoints[part.name].pk for part in cast.CAST})
-        stage = Stage(ground, receiver, endpoints, witness, random.Random(options.seed), options.hurry, Ledger(ledger))
-        commands = {**COMMANDS, "publisher": publisher.command(ledger, options.rate, options.seed)}
-        stage.crew = Crew(logs, commands, stage.note_death)
-        try:
-            stage.crew.start_all()
-            stage.crew.await_ready(*WORKERS)
+    log.unlink(missing_ok=True)
+    ledger.unlink(missing_ok=True)
+    crew = Crew(logs, {**COMMANDS, "publisher": publisher.command(ledger, options.rate, options.seed)})
+    try:
+        # Workers take as long to load as the tables take to make.
+        crew.start(*WORKERS)
+        call_command("migrate", verbosity=0, interactive=False)
+        with ReceiverProcess(log=log, options=["--keep", "1000"]) as receiver:
+            receiver.behave("target", "ok")
+            endpoints = _create_endpoints(receiver)
+            witness = Witness(log, {part.path: endpoints[part.name].pk for part in cast.CAST})
+            rng = random.Random(options.seed)
+            stage = Stage(ground, crew, receiver, endpoints, witness, rng, options.hurry, Ledger(ledger))
+            crew.start(BEAT, "publisher")
+            crew.supervise(stage.note_death)
+            crew.await_ready(*WORKERS)
             yield stage
-        finally:
-            stage.crew.end()
+            crew.end()
+    finally:
+        crew.end()
 
 
 def _create_endpoints(receiver: ReceiverProcess) -> dict[str, Endpoint]:

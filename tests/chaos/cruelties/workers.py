@@ -34,7 +34,7 @@ def kill_all(stage: Stage) -> None:
     stage.burst(200)
     time.sleep(stage.rng.uniform(0.05, 0.6))
     stage.kill(*WORKERS, BEAT)
-    _start_all(stage)
+    stage.crew.start(*WORKERS, BEAT)
 
 
 def kill_all_and_wait_for_the_alarm(stage: Stage) -> None:
@@ -42,7 +42,7 @@ def kill_all_and_wait_for_the_alarm(stage: Stage) -> None:
     stage.burst(50)
     stage.kill(*WORKERS, BEAT)
     expect_status(stage, healthy=False, within=ALARM_SECONDS)
-    _start_all(stage)
+    stage.crew.start(*WORKERS, BEAT)
 
 
 def stop_one(stage: Stage) -> None:
@@ -86,11 +86,6 @@ def kill_publisher(stage: Stage) -> None:
     """SIGKILL the publishing process, most likely in a transaction."""
     stage.kill("publisher")
     stage.crew.start("publisher")
-
-
-def _start_all(stage: Stage) -> None:
-    for name in (*WORKERS, BEAT):
-        stage.crew.start(name)
 
 
 def _lapsed() -> int:
