@@ -22,15 +22,16 @@ class DatabaseClock:
     """The database's time, carried on by this machine's monotonic clock: a worker whose clock is off signs rightly."""
 
     def __init__(self, known: datetime) -> None:
-        self._known = known
-        self._read_at = time.monotonic()
+        self.set(known)
 
     def set(self, known: datetime) -> None:
         """Take over what the database says it is now."""
-        self._known, self._read_at = known, time.monotonic()
+        # One assignment: the sending threads read it meanwhile, and half of a pair would be seconds off.
+        self._reading = (known, time.monotonic())
 
     def now(self) -> datetime:
-        return self._known + timedelta(seconds=time.monotonic() - self._read_at)
+        known, read_at = self._reading
+        return known + timedelta(seconds=time.monotonic() - read_at)
 
 
 def attempt(
