@@ -18,8 +18,8 @@ LAPSED_SECONDS: Final = 60.0
 """A lease that lapsed this long ago should have been taken back many times over."""
 
 STUCK_SECONDS: Final = 300.0
-"""No task takes this long: a drain hands over after its budget of 20 s, and from the broker's visibility timeout on
-the same message is given to somebody else."""
+"""No task takes this long: a drain hands over after its budget of 20 s, results that the database refuses are kept for
+240 s at most, and from the broker's visibility timeout on the message is given to somebody else."""
 
 NEEDED_QUEUES: Final = ("deliveries", "deliveries.slow", "dead_letters", "upkeep")
 

@@ -48,10 +48,14 @@ _ENDPOINTS: Final = "SELECT state, count(*) FROM endpoints_endpoint GROUP BY sta
 class Survey:
     """What is known at this moment. Ages are seconds, None where there is nothing; counts stop at COUNTED.
 
+    `database`, `redis` and `broker` say which of them answers; what it would have told is missing where one does not.
     `seconds_since` says when each sweep last ran (by its duty) and when a result was last `recorded`.
     """
 
     problems: list[str] = field(default_factory=list)
+    database: bool = True
+    redis: bool = True
+    broker: bool = True
     oldest_due_seconds: float | None = None
     oldest_unattended_seconds: float | None = None
     endpoints_with_due_work: int = 0
@@ -73,15 +77,15 @@ class Survey:
 def survey() -> Survey:
     """Look at everything; never raises for a service that does not answer, which is a finding."""
     found = Survey()
-    redis = _try(lambda: _read_signs(found), RedisError)
+    found.redis = _try(lambda: _read_signs(found), RedisError)
     # A Redis that is away would be waited for again at every question.
-    database = _try(lambda: _read_rows(found, ask_redis=redis), DatabaseFault)
-    broker = _try(lambda: _read_queues(found), KombuError, RedisError, OSError)
+    found.database = _try(lambda: _read_rows(found), DatabaseFault)
+    found.broker = _try(lambda: _read_queues(found), KombuError, RedisError, OSError)
     found.problems = problems(
         Picture(
-            database=database,
-            redis=redis,
-            broker=broker,
+            database=found.database,
+            redis=found.redis,
+            broker=found.broker,
             oldest_due_seconds=found.oldest_due_seconds,
             oldest_lapsed_seconds=found.oldest_lapsed_lease_seconds,
             unattended_seconds=found.oldest_unattended_seconds,
@@ -104,10 +108,10 @@ def _try(read: Callable[[], None], *faults: type[Exception]) -> bool:
     return True
 
 
-def _read_rows(found: Survey, *, ask_redis: bool) -> None:
+def _read_rows(found: Survey) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_BOUNDED, [f"{PATIENCE_SECONDS * 1000:.0f}ms"])
-        overdue = overdue_endpoints(ask_pacing=ask_redis).late
+        overdue = overdue_endpoints(ask_pacing=found.redis).late
         cursor.execute(_FIGURES, {"most": COUNTED})
         (
             found.pending,
@@ -120,7 +124,7 @@ def _read_rows(found: Survey, *, ask_redis: bool) -> None:
         found.endpoints = dict(cursor.fetchall())
     found.endpoints_with_due_work = len(overdue)
     found.oldest_due_seconds = max(overdue.values(), default=None)
-    unattended = set(overdue) - attended(list(overdue)) if ask_redis else set()
+    unattended = set(overdue) - attended(list(overdue)) if found.redis else set()
     found.oldest_unattended_seconds = max((overdue[id] for id in unattended), default=None)
 
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, close_old_connections
+from django.db import Error as DatabaseFault
+from django.db import close_old_connections
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -46,8 +47,10 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _look(self, *, as_json: bool, is_again: bool = False) -> Survey:
-        found, figures = survey(), _figures()
-        sections = _sections()
+        found = survey()
+        # A database that is away would be waited for again at every question.
+        figures = _figures() if found.database else None
+        sections = _sections() if found.database else []
         found.problems += [problem for _, _, _, problems in sections for problem in problems]
         if as_json:
             words = {"last_hour": figures[0].summary(), "backlog": figures[1].summary()} if figures else {}
@@ -84,11 +87,11 @@ def _lines(found: Survey) -> list[str]:
 
 
 def _figures() -> tuple[Figures, Backlog] | None:
-    """The last hour's figures and what waits; None while the database is away, of which the survey speaks."""
+    """The last hour's figures and what waits; None when the database went away just now."""
     now = timezone.now()
     try:
         return overall(now - timedelta(hours=1), now), backlog()
-    except DatabaseError:
+    except DatabaseFault:
         return None
 
 
@@ -96,7 +99,7 @@ def _sections() -> list[tuple[str, dict[str, Any], list[str], list[str]]]:
     """What other apps have to say; the project names them, as this app knows none of them."""
     try:
         return [import_string(path)() for path in getattr(settings, "HOLDFAST_STATUS_SECTIONS", ())]
-    except DatabaseError:
+    except DatabaseFault:
         return []
 
 

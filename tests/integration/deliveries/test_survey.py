@@ -296,6 +296,9 @@ class TestTheCommand:
         assert said["healthy"] is True
         assert said["problems"] == []
         assert {
+            "database",
+            "redis",
+            "broker",
             "oldest_due_seconds",
             "oldest_unattended_seconds",
             "endpoints_with_due_work",
@@ -324,6 +327,15 @@ class TestTheCommand:
         assert parsed["last_hour"]["success_rate"] == 0.5
         assert parsed["last_hour"]["latency_ms"].keys() == {"p50", "p95", "p99"}
         assert parsed["backlog"]["dead_letters_by_class"] == {"rejected": 1}
+
+    @pytest.mark.django_db(transaction=True)
+    def test_with_everything_away_it_still_says_what_it_knows(self):
+        with database_away(), away(), broker_alone_away():
+            said, status = self.run("--json")
+            text, _status = self.run()
+
+        assert (json.loads(said)["database"], json.loads(said)["redis"], status) == (False, False, 1)
+        assert "NOT healthy" in text
 
     def test_it_says_when_a_count_stopped(self, running, monkeypatch):
         for module in (surveying, pipeline_status):
