@@ -77,7 +77,8 @@ def _measure(
     with healthy_and_slow() as crew:
         crew.wait_ready()
         dispatch.wake([endpoints[number].pk for number in ill])
-        types = " ".join(f"bench.isolation.{number}" for number in range(ENDPOINTS))
+        # Seven apart, so that events for hanging and for healthy endpoints alternate.
+        types = " ".join(f"bench.isolation.{number * 7 % ENDPOINTS}" for number in range(ENDPOINTS))
         publishing.tell(f"{EVENTS_PER_SECOND} {seconds} {file} {types}")
         _wait_for(file, crew, seconds + END_SECONDS)
         commits = publisher.read_commits(file)

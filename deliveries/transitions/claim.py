@@ -35,12 +35,14 @@ class Wish:
 
 
 # Rows that another worker holds are skipped, not waited for. The endpoint's state is judged in the same statement, so a
-# pause holds from its commit on.
+# pause holds from its commit on. The ids pass through arrays: the planner takes an array for a few rows and goes by the
+# index, where it takes an unknown LIMIT for a tenth of an endpoint's backlog and reads both tables from end to end.
 _CLAIM = """
-WITH due AS (
-    SELECT row.id, wish.lease
-    FROM unnest(%(endpoints)s, %(rows)s, %(leases)s) AS wish(endpoint_id, rows, lease)
-    JOIN endpoints_endpoint endpoint ON endpoint.id = wish.endpoint_id AND endpoint.state = 'active'
+WITH wish AS (
+    SELECT * FROM unnest(%(endpoints)s, %(rows)s, %(leases)s) AS wish(endpoint_id, rows, lease)
+), due AS (
+    SELECT row.id
+    FROM wish JOIN endpoints_endpoint endpoint ON endpoint.id = wish.endpoint_id AND endpoint.state = 'active'
     CROSS JOIN LATERAL (
         SELECT id FROM deliveries_delivery
         WHERE endpoint_id = wish.endpoint_id AND status = 'pending' AND next_attempt_at <= now()
@@ -51,12 +53,13 @@ WITH due AS (
 ), taken AS (
     UPDATE deliveries_delivery delivery
     SET status = 'sending', attempt_count = attempt_count + 1, next_attempt_at = NULL,
-        lease_token = %(token)s, lease_expires_at = now() + make_interval(secs => due.lease)
-    FROM due WHERE delivery.id = due.id
+        lease_token = %(token)s, lease_expires_at = now() + make_interval(secs => wish.lease)
+    FROM wish WHERE delivery.id = ANY (ARRAY (SELECT id FROM due)) AND delivery.endpoint_id = wish.endpoint_id
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
               delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now()
 )
-SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
+SELECT taken.*, event.body
+FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
 
 
