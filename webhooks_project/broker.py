@@ -10,6 +10,11 @@ _exchange = Exchange("holdfast", type="direct")
 
 VISIBILITY_TIMEOUT_SECONDS = 300
 
+# A sweep that waited so long is dropped: those that piled up while no worker was up are not all run afterwards. Long,
+# as beat writes the time and the worker judges it, and their clocks may be minutes apart. The name is the one that
+# django-celery-beat's scheduler knows; it ignores Celery's own, `expires`, without a word.
+_SWEEP = {"queue": "upkeep", "expire_seconds": 600}
+
 SETTINGS: dict[str, Any] = {
     # Direct exchanges only: after FLUSHALL the bindings of other kinds are gone and messages vanish without an error.
     "task_queues": [Queue(name, exchange=_exchange, routing_key=name) for name in QUEUES],
@@ -57,67 +62,67 @@ SETTINGS: dict[str, Any] = {
     },
     "timezone": "UTC",
     "enable_utc": True,
-    # Every entry is safe to run twice at once (beat has no lock of its own) and expires before it could pile up.
+    # Every entry is safe to run twice at once: beat has no lock of its own.
     "beat_schedule": {
         "ring for due deliveries": {
             "task": "deliveries.sweep_due",
             "schedule": 2.0,
-            "options": {"queue": "upkeep", "expires": 10},
+            "options": _SWEEP,
         },
         "take back lapsed leases": {
             "task": "deliveries.sweep_lapsed",
             "schedule": 5.0,
-            "options": {"queue": "upkeep", "expires": 20},
+            "options": _SWEEP,
         },
         "bury expired deliveries": {
             "task": "deliveries.sweep_expired",
             "schedule": 5.0,
-            "options": {"queue": "upkeep", "expires": 20},
+            "options": _SWEEP,
         },
         "judge the health of endpoints": {
             "task": "deliveries.sweep_health",
             "schedule": 60.0,
-            "options": {"queue": "upkeep", "expires": 50},
+            "options": _SWEEP,
         },
         "watch dead letters and standstill": {
             "task": "deliveries.sweep_alarms",
             "schedule": 60.0,
-            "options": {"queue": "upkeep", "expires": 50},
+            "options": _SWEEP,
         },
         "send notices": {
             "task": "deliveries.sweep_notices",
             "schedule": 20.0,
-            "options": {"queue": "upkeep", "expires": 30},
+            "options": _SWEEP,
         },
         "fold the rollups": {
             "task": "deliveries.sweep_rollups",
             "schedule": 300.0,
-            "options": {"queue": "upkeep", "expires": 240},
+            "options": _SWEEP,
         },
         "delete what is old": {
             "task": "deliveries.sweep_old",
             "schedule": 600.0,
-            "options": {"queue": "upkeep", "expires": 300},
+            "options": _SWEEP,
         },
         "ring for received events": {
             "task": "inbox.sweep_due",
             "schedule": 2.0,
-            "options": {"queue": "upkeep", "expires": 10},
+            "options": _SWEEP,
         },
         "take back received events": {
             "task": "inbox.sweep_lapsed",
             "schedule": 5.0,
-            "options": {"queue": "upkeep", "expires": 20},
+            "options": _SWEEP,
         },
         "prune received events": {
             "task": "inbox.sweep_old",
             "schedule": 600.0,
-            "options": {"queue": "upkeep", "expires": 300},
+            "options": _SWEEP,
         },
         "announce dead letters nobody heard of": {
             "task": "deliveries.sweep_unannounced",
             "schedule": 30.0,
-            "options": {"queue": "upkeep", "expires": 60},
+            "options": _SWEEP,
         },
     },
 }
