@@ -89,9 +89,10 @@ class Operators(World):
     @precondition(lambda self: any(account.operation for account in self.books.values()))
     @rule(pick=Pick, is_any=st.booleans())
     def stop(self, pick: int, is_any: bool) -> None:
-        """Of the operations that have something to call back, while there are any."""
+        """Of the operations that have something to call back, or at least on its way, while there are any."""
         known = {account.operation for account in self.books.values() if account.operation}
-        choice = sorted(id for id in known if is_any or self.untried(id)) or sorted(known)
+        waiting = {account.operation for account in self.books.values() if account.status == "pending"}
+        choice = sorted(id for id in known if (id in waiting if is_any else self.untried(id))) or sorted(known)
         operation = Operation.objects.get(pk=choice[pick % len(choice)])
         untried = self.untried(operation.pk)
         try:
