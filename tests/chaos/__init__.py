@@ -12,6 +12,7 @@ cruelties/    what is done to them, a function each
 witness.py    what the receiver saw, by its log
 flight.py     the requests in flight when something was killed: the only ones that may arrive twice
 recovery.py   how long until deliveries arrive again, and whether pipeline_status tells the truth
+quiet.py      until nothing moves any more, and what must be true then
 account.py    what became of every event
 scenario.py   one cruelty after another
 """

@@ -16,6 +16,9 @@ from tests.chaos.recovery import await_any_delivery, await_deliveries, expect_st
 from tests.chaos.stage import Stage, staged
 
 WARM_UP_SECONDS: Final = 3.0
+POISON: Final = 70
+"""The status of a process that met the poisoned event (`hooks/sitecustomize.py`); no other death is in order."""
+
 BETWEEN_SECONDS: Final = (2.0, 7.0)
 
 
@@ -73,6 +76,9 @@ def run(ground: Ground, options: Namespace) -> int:
             stage.flights,
         )
     faults = [*stage.faults, *account.faults]
+    faults += [
+        f"{name} ended by itself, with status {status}" for name, status in stage.crew.deaths if status != POISON
+    ]
     result = _result(options.seed, account, stage, time.monotonic() - began)
     if options.report:
         report = {"ordeals": [asdict(ordeal) for ordeal in ordeals], "faults": faults, "result": result}
