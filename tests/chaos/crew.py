@@ -77,18 +77,20 @@ class Crew:
         for process in doomed:
             process.wait()
 
-    def stop(self, name: str) -> float:
-        """SIGTERM and wait for the end; returns how many seconds it took. It stays down until `start`."""
+    def stop(self, *names: str) -> float:
+        """SIGTERM and wait until all have ended; returns how many seconds it took. They stay down until `start`."""
         with self._lock:
-            self._down.add(name)
-            process = self._running.pop(name)
+            self._down.update(names)
+            leaving = [self._running.pop(name) for name in names]
         began = time.monotonic()
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        for process in leaving:
+            process.terminate()
+        for process in leaving:
+            try:
+                process.wait(max(0.0, began + STOP_SECONDS - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         return time.monotonic() - began
 
     def signal(self, number: signal.Signals, *names: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.chaos.ground import ROOT
 
 SEED = 11
-CRUELTIES = ("kill-valkey", "claim-race", "end-sessions", "slow-past-lease", "stop-worker", "kill-all")
+CRUELTIES = ("stop-all", "kill-valkey", "claim-race", "end-sessions", "slow-past-lease", "kill-all")
 PATIENCE_SECONDS = 300
 
 

@@ -22,6 +22,7 @@ ALL: Final = (
     Cruelty("kill-all", workers.kill_all, weight=3),
     Cruelty("kill-all-unnoticed", workers.kill_all_and_wait_for_the_alarm),
     Cruelty("stop-worker", workers.stop_one, weight=2),
+    Cruelty("stop-all", workers.stop_all),
     Cruelty("hang-workers", workers.hang_all),
     Cruelty("hang-worker", workers.hang_one),
     Cruelty("kill-publisher", workers.kill_publisher),
@@ -40,6 +41,7 @@ ALL: Final = (
     Cruelty("claim-race", races.sweep_and_wake_up_at_once),
     Cruelty("slow-past-lease", races.slower_than_the_lease),
     Cruelty("clock-off", clocks.one_worker_off),
+    Cruelty("clocks-ahead", clocks.all_ahead),
     Cruelty("poison", crashes.poison),
 )
 

@@ -4,8 +4,7 @@ import signal
 import time
 from typing import Final
 
-from deliveries.models import Attempt
-from deliveries.transitions import lapse
+from deliveries.models import Delivery
 from tests.chaos.crew import BEAT, HEALTHY, WORKERS
 from tests.chaos.recovery import expect_status
 from tests.chaos.stage import Stage
@@ -46,18 +45,18 @@ def kill_all_and_wait_for_the_alarm(stage: Stage) -> None:
 
 
 def stop_one(stage: Stage) -> None:
-    """SIGTERM a worker in the middle of a batch: it ends in time and costs no delivery an attempt."""
+    """SIGTERM a worker in the middle of a batch, as at a rolling restart."""
     name = stage.rng.choice(HEALTHY)
-    before = _lapsed()
-    stage.burst(200)
-    time.sleep(stage.rng.uniform(0.05, 0.6))
-    took = stage.crew.stop(name)
+    _stop(stage, name)
     stage.crew.start(name)
-    stage.say(f"{name} stopped in {took:.1f} s")
-    if took > STOP_SECONDS:
-        stage.faults.append(f"{name} took {took:.1f} s to stop")
-    if not stage.kills and _lapsed() > before:
-        stage.faults.append("a worker that was told to stop left leases to lapse")
+
+
+def stop_all(stage: Stage) -> None:
+    """SIGTERM all of them at one moment: what is in flight ends, the rest is handed back, nothing is left to lapse."""
+    _stop(stage, *WORKERS)
+    if left := Delivery.objects.filter(status="sending").count():
+        stage.faults.append(f"workers that were told to stop left {left} deliveries under lease")
+    stage.crew.start(*WORKERS)
 
 
 def hang_all(stage: Stage) -> None:
@@ -88,5 +87,11 @@ def kill_publisher(stage: Stage) -> None:
     stage.crew.start("publisher")
 
 
-def _lapsed() -> int:
-    return Attempt.objects.filter(reason=lapse.REASON).count()
+def _stop(stage: Stage, *names: str) -> None:
+    stage.burst(200)
+    stage.burst(3, "report.ready")
+    time.sleep(stage.rng.uniform(0.05, 0.6))
+    took = stage.crew.stop(*names)
+    stage.say(f"{', '.join(names)} stopped in {took:.1f} s")
+    if took > STOP_SECONDS:
+        stage.faults.append(f"{', '.join(names)} took {took:.1f} s to stop")
