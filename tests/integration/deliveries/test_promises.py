@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
 from deliveries.models import Attempt, DeadLetter, Delivery, Event
 from deliveries.prune import Retention, prune
@@ -17,7 +18,7 @@ from tests.integration.deliveries.promises.books import OPEN, REDRIVEN, Tables, 
 from tests.integration.deliveries.promises.operators import Operators
 from tests.integration.deliveries.promises.workers import Workers
 
-USUAL_EXAMPLES = 40
+USUAL_EXAMPLES = 50
 EXAMPLES = int(os.environ.get("PROMISES_EXAMPLES", USUAL_EXAMPLES))
 STEPS = 35
 
@@ -27,6 +28,15 @@ RETENTION = Retention(events=1.5, attempts=0.5, dead_letters=1.5)
 
 class Promises(Workers, Operators):
     """All that happens, and prune."""
+
+    @initialize(ordered=st.booleans(), answers=st.lists(st.sampled_from([200, 422]), min_size=2, max_size=2))
+    def begin(self, ordered: bool, answers: list[int]) -> None:
+        """Of everything there is some: what waits, what arrived and what is dead."""
+        self.subscribe("*", ordered)
+        self.subscribe("payment.*", ordered=False)
+        self.publish_many("payment.completed", 3)
+        for pick, answer in enumerate(answers):
+            self.settle(self.claim_some(pick, 2), answer)
 
     @precondition(lambda self: any(account.is_final for account in self.books.values()))
     @rule()

@@ -21,13 +21,12 @@ Answer = st.sampled_from([200, 503, 422])
 class Workers(World):
     """Claims stay at hand after their end, so that results come late and twice as well."""
 
-    @rule(pick=Pick, rows=st.integers(1, 4), answer=Answer)
-    def work(self, pick: int, rows: int, answer: int) -> None:
-        self.settle(self.claim_some(pick, rows), answer)
-
-    @rule(pick=Pick, rows=st.integers(1, 4))
-    def claim(self, pick: int, rows: int) -> None:
-        self.claim_some(pick, rows)
+    @rule(pick=Pick, rows=st.integers(1, 4), answer=st.sampled_from([None, 200, 503, 422]))
+    def work(self, pick: int, rows: int, answer: int | None) -> None:
+        """Claim and record, or claim and take one's time."""
+        claims = self.claim_some(pick, rows)
+        if answer:
+            self.settle(claims, answer)
 
     def claim_some(self, pick: int, rows: int) -> list[Claimed]:
         """Of the endpoints that something waits for, while there are any."""
@@ -67,11 +66,6 @@ class Workers(World):
     def record(self, answer: int, most: int) -> None:
         self.settle(self.live_claims()[:most], answer)
 
-    @precondition(lambda self: self.lost_claims())
-    @rule(pick=Pick, answer=Answer)
-    def record_late(self, pick: int, answer: int) -> None:
-        self.settle([self.pick_lost(pick)], answer)
-
     def settle(self, claims: list[Claimed], answer: int) -> None:
         live = {claimed.id for claimed in claims if self.is_live(claimed)}
         results = self.results(claims, answer)
@@ -93,9 +87,14 @@ class Workers(World):
         self.books[claimed.id].hand_back()
 
     @precondition(lambda self: self.lost_claims())
-    @rule(pick=Pick)
-    def hand_back_late(self, pick: int) -> None:
-        assert hand_back([self.pick_lost(pick)]) == 0
+    @rule(pick=Pick, answer=st.sampled_from([None, 200, 503, 422]))
+    def come_too_late(self, pick: int, answer: int | None) -> None:
+        """With a result, or to hand back."""
+        claimed = self.pick_lost(pick)
+        if answer:
+            self.settle([claimed], answer)
+        else:
+            assert hand_back([claimed]) == 0
 
     def live_claims(self) -> list[Claimed]:
         return [claimed for claimed in self.claims if self.is_live(claimed)]
@@ -120,16 +119,14 @@ class Workers(World):
         let_pass(duration)
 
     @precondition(lambda self: self.live_claims())
-    @rule(is_back=st.booleans())
-    def workers_die(self, is_back: bool) -> None:
-        """And what they held is taken back, and perhaps is due again."""
+    @rule(page=st.sampled_from([1, 100]), is_back=st.booleans())
+    def workers_die(self, page: int, is_back: bool) -> None:
+        """And what they held is taken back, all or some, and perhaps is due again."""
         let_pass(timedelta(minutes=2))
-        self.take_back(100)
+        self.take_back(page)
         if is_back:
             let_pass(timedelta(minutes=2))
 
-    @precondition(lambda self: self.live_claims())
-    @rule(page=st.integers(1, 2))
     def take_back(self, page: int) -> None:
         over = Delivery.objects.filter(status="sending", lease_expires_at__lte=self.now)
         expected = set(over.values_list("pk", flat=True))
