@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from deliveries import deliver as verb
+from deliveries import dispatch
 from deliveries.drain import beside
 
 
@@ -28,7 +29,12 @@ def sent(monkeypatch):
     """The timers that were sent without a task, and a sign that one was."""
     sent: list[dict[int, float]] = []
     told = threading.Event()
-    monkeypatch.setattr(beside.dispatch, "send_timers", lambda waits: (sent.append(waits), told.set()))
+
+    def notice(waits: dict[int, float]) -> None:
+        sent.append(waits)
+        told.set()
+
+    monkeypatch.setattr(dispatch, "send_timers", notice)
     return sent, told
 
 
@@ -74,7 +80,7 @@ def test_a_place_is_free_again_after_a_drain_that_broke(sent, two_places, caplog
             raise ZeroDivisionError
 
     for _ in range(2):
-        assert beside.take_over(BrokenDrain())
+        assert beside.take_over(BrokenDrain())  # type: ignore[arg-type]
     beside._threads().shutdown()
 
     assert beside._places().acquire(timeout=5)
