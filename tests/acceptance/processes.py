@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+from email import message_from_string
+from email.message import Message
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from webhooks_project import roles
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 LOG_TAIL_LINES = 40
+
+MAIL_ENDS = "\n" + "-" * 79 + "\n"
+"""What Django's file backend writes after each mail: mails of one second may share a file."""
 
 COMMANDS = {
     "healthy": roles.worker("healthy", roles.HEALTHY_QUEUES),
@@ -99,6 +104,11 @@ class Stack:
         """Everything the process of this name has said so far."""
         path = self._path(name)
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def mails(self) -> list[Message]:
+        """Every mail that was sent so far."""
+        texts = [text for file in self.mail_dir.glob("*") for text in file.read_text().split(MAIL_ENDS)]
+        return [message_from_string(text) for text in texts if text.strip()]
 
     def tails(self) -> dict[str, str]:
         """The end of each log, for the report of a failed test."""

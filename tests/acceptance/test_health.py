@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from email import message_from_string
 
 import pytest
 from django.db.models import F
@@ -46,8 +45,8 @@ def test_an_endpoint_that_goes_bad_is_warned_disabled_mended_and_gets_everything
         return found.level if found else ""
 
     def mails_about(word: str) -> list[str]:
-        mails = [message_from_string(file.read_text()) for file in stack.mail_dir.glob("*")]
-        return [str(mail["Subject"]) for mail in mails if mail["To"] == owner and word in str(mail["Subject"])]
+        subjects = [str(mail["Subject"]) for mail in stack.mails() if mail["To"] == owner]
+        return [subject for subject in subjects if word in subject]
 
     def state() -> str:
         return Endpoint.objects.get(pk=endpoint.pk).state
