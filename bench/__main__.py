@@ -9,7 +9,7 @@ from importlib import import_module
 from bench import ground
 from bench.errors import BenchFailed
 
-BENCHES = ("drain", "pacing", "isolation", "recovery", "door")
+BENCHES = ("drain", "pacing", "isolation", "recovery", "door", "prune", "memory")
 
 
 def main(argv: list[str]) -> int:
