@@ -7,6 +7,10 @@ import time
 from collections.abc import Collection
 from typing import Any, Final
 
+from django.db import connection
+from django.test import RequestFactory
+
+from deliveries.views import health
 from tests.chaos.ground import ROOT
 from tests.chaos.stage import Stage
 
@@ -15,6 +19,7 @@ WITHIN_SECONDS: Final = 60.0
 
 LOOK_SECONDS: Final = 0.1
 STATUS_SECONDS: Final = 60.0
+HEALTH_PATH: Final = "/health/"
 
 
 def await_deliveries(stage: Stage, names: Collection[str], since: float) -> dict[str, float]:
@@ -49,19 +54,29 @@ def await_any_delivery(stage: Stage, since: float) -> float | None:
 
 
 def expect_status(stage: Stage, *, healthy: bool, within: float = WITHIN_SECONDS) -> None:
-    """Ask `manage.py pipeline_status` until it says so; that it does not is a fault of the run."""
+    """Ask `manage.py pipeline_status` and the health URL until both say so; that they do not is a fault of the run."""
     began = time.monotonic()
     word = "healthy" if healthy else "unhealthy"
     while True:
         status, found = pipeline_status()
+        answered = health_url()
         took = time.monotonic() - began
-        if found["healthy"] is healthy and status == (0 if healthy else 1):
+        if found["healthy"] is healthy and (status, answered) == ((0, 200) if healthy else (1, 503)):
             reason = "" if healthy else f": {found['problems'][0]}"
             stage.say(f"{word} after {took:.0f} s{reason}")
             return
         if took > within:
-            stage.faults.append(f"pipeline_status is not {word} after {took:.0f} s: {found['problems']}")
+            told = f"the command ends with {status}, the URL answers {answered}"
+            stage.faults.append(f"the status is not {word} after {took:.0f} s ({told}): {found['problems']}")
             return
+
+
+def health_url() -> int:
+    """The status that `/health/` answers."""
+    answer = health(RequestFactory().get(HEALTH_PATH))
+    # What the survey met may have broken this thread's connection.
+    connection.close()
+    return answer.status_code
 
 
 def pipeline_status() -> tuple[int, dict[str, Any]]:

@@ -11,6 +11,9 @@ from tests.chaos.stage import Stage
 
 PAUSE_SECONDS = 10.0
 
+PUBLISH_SECONDS = 5.0
+"""A publish gives up ringing well before that, and commits."""
+
 
 def kill(stage: Stage) -> None:
     """SIGKILL Valkey and start it empty."""
@@ -34,7 +37,13 @@ def pause(stage: Stage) -> None:
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5)
     client.client_pause(int(PAUSE_SECONDS * 1000))
     client.close()
-    time.sleep(PAUSE_SECONDS)
+    began = time.monotonic()
+    stage.burst(1)
+    took = time.monotonic() - began
+    stage.say(f"a publish took {took:.1f} s")
+    if took > PUBLISH_SECONDS:
+        stage.faults.append(f"a publish took {took:.1f} s while the broker was paused")
+    time.sleep(max(0.0, began + PAUSE_SECONDS - time.monotonic()))
 
 
 def publish_while_away(stage: Stage) -> None:

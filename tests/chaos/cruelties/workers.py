@@ -3,8 +3,10 @@
 import signal
 import time
 from typing import Final
+from uuid import UUID
 
 from deliveries.models import Delivery
+from tests.acceptance.waiting import eventually
 from tests.chaos.crew import BEAT, HEALTHY, WORKERS
 from tests.chaos.recovery import expect_status
 from tests.chaos.stage import Stage
@@ -16,6 +18,9 @@ HANG_SECONDS: Final = 45.0
 """Longer than any lease: what it holds is sent by others meanwhile."""
 
 ALARM_SECONDS: Final = 45.0
+
+LEASE_SECONDS: Final = 70.0
+"""Longer than the longest lease and the sweep that takes it back."""
 
 
 def kill_one(stage: Stage) -> None:
@@ -53,6 +58,9 @@ def stop_one(stage: Stage) -> None:
 
 def stop_all(stage: Stage) -> None:
     """SIGTERM all of them at one moment: what is in flight ends, the rest is handed back, nothing is left to lapse."""
+    # A claim that committed as its session was cut off is nobody's: such leases of earlier cruelties lapse first.
+    old = _leases()
+    eventually(lambda: not _leases() & old, within=LEASE_SECONDS)
     _stop(stage, *WORKERS)
     if left := Delivery.objects.filter(status="sending").count():
         stage.faults.append(f"workers that were told to stop left {left} deliveries under lease")
@@ -85,6 +93,10 @@ def kill_publisher(stage: Stage) -> None:
     """SIGKILL the publishing process, most likely in a transaction."""
     stage.kill("publisher")
     stage.crew.start("publisher")
+
+
+def _leases() -> set[tuple[int, UUID | None]]:
+    return set(Delivery.objects.filter(status="sending").values_list("pk", "lease_token"))
 
 
 def _stop(stage: Stage, *names: str) -> None:
