@@ -6,7 +6,8 @@ at most, whatever the backlog.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import redis
@@ -20,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 BELL_SECONDS = 30
 """How long a bell counts as ringing. A lost message is rung again after that; a long queue gets one message a span."""
+
+QUIET_SECONDS = 5.0
+"""How long this process leaves a broker alone that did not answer a ring: publishers must not wait for it each time."""
 
 NEAR_SECONDS = 90.0
 """Waits up to this long travel as a Celery countdown, well inside the broker's visibility timeout; longer ones belong
@@ -57,13 +61,22 @@ redis.call('SET', KEYS[1], string.format('%.3f', time[1] + time[2] / 1000000 + A
 _UNREACHABLE = (redis.RedisError, KombuError, OSError)
 
 
-def wake(endpoint_ids: Collection[int]) -> int:
+class _Quiet:
+    """Until when the broker is left alone, on the clock of `time.monotonic`. A race between threads costs one try."""
+
+    until = 0.0
+
+
+def wake(endpoint_ids: Collection[int], clock: Callable[[], float] = time.monotonic) -> int:
     """Ring for endpoints that have due deliveries; returns how many were rung. A bell that rings is left alone."""
+    if clock() < _Quiet.until:
+        return 0
     unrung: list[int] = []
     try:
         unrung, slow = _ring_bells(sorted(endpoint_ids))
         _send_wake_ups(unrung, slow)
     except _UNREACHABLE as error:
+        _Quiet.until = clock() + QUIET_SECONDS
         # A bell that nobody will hear must not keep the sweep from ringing.
         _pipeline_each(unrung, lambda pipeline, id: pipeline.delete(_bell(id)))
         logger.warning("broker away, %d endpoints wait for the sweep: %s", len(endpoint_ids), error)

@@ -1,5 +1,6 @@
 """A broker that cannot be reached, for tests of what happens then."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,9 +13,9 @@ CLOSED_PORT = "redis://127.0.0.1:1/0"
 
 
 @contextmanager
-def away() -> Iterator[None]:
+def away(url: str = CLOSED_PORT) -> Iterator[None]:
     """Nothing this process says reaches Redis: nobody listens where it looks."""
-    with override_settings(REDIS_URL=CLOSED_PORT):
+    with override_settings(REDIS_URL=url):
         _forget_clients()
         yield
     _forget_clients()
@@ -24,6 +25,16 @@ def away() -> Iterator[None]:
 def broker_away() -> Iterator[None]:
     with away():
         yield
+
+
+@pytest.fixture
+def hung_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A Redis that takes connections and answers nothing; the socket it listens on."""
+    monkeypatch.setattr("deliveries.redis_client.ANSWER_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        with away(f"redis://127.0.0.1:{listening.getsockname()[1]}/0"):
+            yield listening
 
 
 def _forget_clients() -> None:

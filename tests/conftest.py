@@ -7,8 +7,10 @@ import pytest
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
+from deliveries import dispatch
 from deliveries.redis_client import redis_client
 from endpoints.policies import SHIPPED
+from inbox import dispatch as inbox_dispatch
 from tests import factories
 
 
@@ -20,6 +22,13 @@ def _restore_shipped_policies(sender: AppConfig, **_kwargs: Any) -> None:
 
 
 post_migrate.connect(_restore_shipped_policies)
+
+
+@pytest.fixture(autouse=True)
+def brokers_are_rung(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that did not answer in another test is asked again at once in this one."""
+    for voice in (dispatch, inbox_dispatch):
+        monkeypatch.setattr(voice._Quiet, "until", 0.0)
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from kombu import pools
 
 from deliveries import dispatch
 from deliveries.redis_client import redis_client
-from tests.broker import CLOSED_PORT, broker_away
+from tests.broker import CLOSED_PORT, broker_away, hung_redis
 
-__all__ = ["broker_away"]
+__all__ = ["broker_away", "hung_redis"]
 
 pytestmark = pytest.mark.usefixtures("empty_redis")
 
@@ -96,6 +96,27 @@ class TestWaking:
         assert dispatch.wake([1, 2]) == 0
 
         assert time.monotonic() - began < 5
+
+    def test_a_broker_that_is_away_is_asked_once_in_five_seconds(self, monkeypatch):
+        asked, now = [], [100.0]
+
+        def refuse(*_keys: object) -> None:
+            asked.append(now[0])
+            raise OSError("nobody listens")
+
+        monkeypatch.setattr(dispatch, "_ring_bells", refuse)
+        for second in (100.0, 101.0, 104.9, 105.1):
+            now[0] = second
+            assert dispatch.wake([1], clock=lambda: now[0]) == 0
+
+        assert asked == [100.0, 105.1]
+
+    def test_a_hung_redis_is_waited_for_once(self, hung_redis):
+        assert dispatch.wake([1]) == 0
+
+        hung_redis.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            hung_redis.accept()
 
 
 class TestTimers:
