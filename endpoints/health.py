@@ -11,6 +11,9 @@ from typing import Final
 
 from endpoints.thresholds import Thresholds
 
+RULE: Final = "rule: health"
+"""Who disables an endpoint by a verdict, in the ledger of its states."""
+
 NOT_ITS_FAULT: Final = frozenset({"blocked", "internal"})
 """Outcomes that are not counted: the endpoint had no part in them."""
 

@@ -9,6 +9,7 @@ from redis import RedisError
 from deliveries.models import EndpointHealth
 from deliveries.pacing import Flow, describe
 from deliveries.watch.figures import backlog, of_endpoint
+from deliveries.watch.probing import probing_of
 from endpoints.health import Level, Sign
 from endpoints.models import Endpoint
 
@@ -51,7 +52,12 @@ def _health(endpoint: Endpoint) -> dict[str, Any]:
         "latency_p95_ms_last_hour": hour.latency_ms["p95"],
         "end_to_end_p95_ms_last_hour": hour.latency_end_to_end_ms["p95"],
     }
-    return verdict | figures
+    probing = probing_of(endpoint)
+    probe = {
+        "next_probe_at": probing and probing.next_at and probing.next_at.isoformat(),
+        "next_probe": probing.sentence if probing else "",
+    }
+    return verdict | probe | figures
 
 
 def _pace(flow: Flow, limit: float | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from deliveries.models.attempt import Attempt
 from deliveries.models.dead_letter import DeadLetter, Resolution
 from deliveries.models.delivery import Delivery
 from deliveries.models.endpoint_health import EndpointHealth
+from deliveries.models.endpoint_probe import EndpointProbe
 from deliveries.models.endpoint_span import EndpointSpan
 from deliveries.models.event import Event
 from deliveries.models.notice import Notice, NoticeKind
@@ -14,6 +15,7 @@ __all__ = [
     "DeadLetter",
     "Delivery",
     "EndpointHealth",
+    "EndpointProbe",
     "EndpointSpan",
     "Event",
     "Notice",

@@ -79,8 +79,8 @@ class Endpoint(models.Model):
         db_default=models.Value({}, output_field=models.JSONField()),
         blank=True,
         help_text=(
-            "This endpoint's own thresholds: warn_below and disable_below (shares), silent_minutes, least_samples. "
-            "Empty: those of the settings."
+            "This endpoint's own thresholds: warn_below and disable_below (shares), silent_minutes, least_samples, "
+            "probe_minutes, certificate_days. Empty: those of the settings."
         ),
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
