@@ -39,6 +39,7 @@ class Conf:
     health_silent_minutes: float = 15.0
     health_least_samples: int = 20
     health_probe_minutes: float = 0.0
+    health_certificate_days: float = 14.0
     """When endpoints are warned about, disabled and tried again; `endpoints.thresholds` explains. Endpoints may have
     their own."""
 
@@ -69,11 +70,12 @@ class Conf:
             silent_minutes=self.health_silent_minutes,
             least_samples=self.health_least_samples,
             probe_minutes=self.health_probe_minutes,
+            certificate_days=self.health_certificate_days,
         )
 
 
 _NUMBERS = tuple(field.name for field in fields(Conf) if field.type in (int, float))
-_MAY_BE_ZERO = {"health_probe_minutes"}
+_MAY_BE_ZERO = {"health_probe_minutes", "health_certificate_days"}
 """Switched off by it; `threshold_fault` knows their range."""
 
 

@@ -19,7 +19,7 @@ from redis import RedisError
 
 from deliveries import dispatch, pacing
 from deliveries.conf import conf
-from deliveries.drain import attempt, sending
+from deliveries.drain import attempt, certificates, sending
 from deliveries.drain.channel import CIRCUIT_FAILURES
 from deliveries.notices import standing, wording
 from deliveries.notices.about import about
@@ -125,6 +125,7 @@ def _make(trials: list[_Trial], transport: Transport, now: datetime, rng: random
             # The lease lapses, and the next probe comes in its time.
             logger.warning("the probe of endpoint %s cannot be recorded: %s", trial.recipient.id, type(error).__name__)
             connection.close()
+        certificates.note([result])
         _report(trial.recipient.id, outcome)
     return enabled
 

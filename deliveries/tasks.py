@@ -8,7 +8,19 @@ from celery import shared_task
 from deliveries import alerts, dispatch
 from deliveries.deliver import deliver_in_turn
 from deliveries.probe import probe as make_probes
-from deliveries.sweeps import alarms, due, expired, health, lapsed, notices, old, probes, rollups, unannounced
+from deliveries.sweeps import (
+    alarms,
+    certificates,
+    due,
+    expired,
+    health,
+    lapsed,
+    notices,
+    old,
+    probes,
+    rollups,
+    unannounced,
+)
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -72,6 +84,12 @@ def sweep_health() -> None:
 def sweep_probes() -> None:
     """Ring for disabled endpoints that are to be tried again."""
     probes.sweep()
+
+
+@shared_task(name="deliveries.sweep_certificates")
+def sweep_certificates() -> None:
+    """Warn of TLS certificates that end soon."""
+    certificates.sweep()
 
 
 @shared_task(name="deliveries.sweep_alarms")

@@ -26,6 +26,9 @@ class Thresholds:
     probe_minutes: float = 0
     """Minutes after which an endpoint that was disabled by these rules is first tried again; 0: never."""
 
+    certificate_days: float = 14
+    """Days before its TLS certificate ends from which on the owner is warned; 0: never."""
+
     @property
     def recover_from(self) -> float:
         """Success rate at which an endpoint that was warned about counts as recovered.
@@ -45,9 +48,10 @@ _RANGES: Final = {
     "silent_minutes": (0.0, 60.0),
     "least_samples": (1.0, 1_000_000.0),
     "probe_minutes": (0.0, 1440.0),
+    "certificate_days": (0.0, 365.0),
 }
-"""Lowest and highest of each. A rate of 0 to disable below switches the rule off, and so do 0 minutes; an hour is all
-that is judged."""
+"""Lowest and highest of each. A rate of 0 to disable below switches the rule off, and so do 0 minutes or
+days; an hour is all that is judged."""
 
 assert set(_RANGES) == {field.name for field in fields(Thresholds)}
 

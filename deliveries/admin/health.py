@@ -12,6 +12,7 @@ from console.page import Table
 from console.presentation import EMPTY, badge, moment
 from deliveries.admin.attempts import took
 from deliveries.models import EndpointHealth
+from deliveries.watch.certificates import certificate_of
 from deliveries.watch.figures import Backlog, Figures, backlog, of_endpoint
 from deliveries.watch.probing import probing_of
 from endpoints.health import Sign
@@ -39,6 +40,7 @@ def health_table(endpoint: Endpoint) -> Table:
     rows = [
         *(_verdict_rows(health) if health else ()),
         *_probe_rows(endpoint),
+        *_certificate_rows(endpoint),
         *_figure_rows(hour),
         *_dead_rows(backlog(endpoint.pk), now),
     ]
@@ -63,6 +65,13 @@ def _verdict_rows(health: EndpointHealth) -> Sequence[Sequence[Any]]:
 def _probe_rows(endpoint: Endpoint) -> Sequence[Sequence[Any]]:
     probing = probing_of(endpoint)
     return [("Next probe", probing.sentence)] if probing else ()
+
+
+def _certificate_rows(endpoint: Endpoint) -> Sequence[Sequence[Any]]:
+    known = certificate_of(endpoint)
+    if known is None:
+        return ()
+    return [("TLS certificate", format_html("ends {}, last seen {}", moment(known.ends_at), moment(known.seen_at)))]
 
 
 def _figure_rows(hour: Figures) -> Sequence[Sequence[Any]]:

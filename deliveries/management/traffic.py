@@ -8,6 +8,7 @@ from redis import RedisError
 
 from deliveries.models import EndpointHealth
 from deliveries.pacing import Flow, describe
+from deliveries.watch.certificates import certificate_of
 from deliveries.watch.figures import backlog, of_endpoint
 from deliveries.watch.probing import probing_of
 from endpoints.health import Level, Sign
@@ -57,7 +58,12 @@ def _health(endpoint: Endpoint) -> dict[str, Any]:
         "next_probe_at": probing and probing.next_at and probing.next_at.isoformat(),
         "next_probe": probing.sentence if probing else "",
     }
-    return verdict | probe | figures
+    known = certificate_of(endpoint)
+    certificate = {
+        "certificate_ends_at": known and known.ends_at.isoformat(),
+        "certificate_seen_at": known and known.seen_at.isoformat(),
+    }
+    return verdict | probe | certificate | figures
 
 
 def _pace(flow: Flow, limit: float | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from deliveries.models.attempt import Attempt
 from deliveries.models.dead_letter import DeadLetter, Resolution
 from deliveries.models.delivery import Delivery
+from deliveries.models.endpoint_certificate import EndpointCertificate
 from deliveries.models.endpoint_health import EndpointHealth
 from deliveries.models.endpoint_probe import EndpointProbe
 from deliveries.models.endpoint_span import EndpointSpan
@@ -14,6 +15,7 @@ __all__ = [
     "Attempt",
     "DeadLetter",
     "Delivery",
+    "EndpointCertificate",
     "EndpointHealth",
     "EndpointProbe",
     "EndpointSpan",

@@ -35,6 +35,7 @@ class Result:
     snippet: str = ""
     burial: Burial | None = None
     is_unspent: bool = False
+    certificate_ends_at: datetime | None = None
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ An endpoint with a private certificate authority brings its own CA certificates,
 
 import functools
 import ssl
+from datetime import UTC, datetime
 
 import certifi
 
@@ -30,6 +31,11 @@ def tls_context(ca_pem: str = "") -> ssl.SSLContext:
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.sslsocket_class = TimedTLSSocket
     return context
+
+
+def certificate_end(words: str) -> datetime | None:
+    """The end of a certificate from OpenSSL's words for it (`Jan  5 09:34:43 2027 GMT`); None when there is none."""
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(words), UTC) if words else None
 
 
 def _public_context() -> ssl.SSLContext:

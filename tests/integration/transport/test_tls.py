@@ -1,5 +1,7 @@
 """Certificates are always checked, against the name."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from deliveries.outcomes import Failure
@@ -159,3 +161,21 @@ def test_a_body_that_drips_over_tls_does_not_outlive_the_deadline(receive_tls, n
 
     assert exchange.status_code == 200
     assert 500 <= exchange.duration_ms < 2000
+
+
+END = datetime(2027, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+def test_a_new_connection_tells_when_the_certificate_ends_and_a_kept_one_is_not_asked_again(
+    receive_tls, named, post, authority
+):
+    receiver = receive_tls(NAME, end=END)
+
+    ends = [post(receiver.url(host=NAME), through=named, ca_pem=authority.pem).certificate_ends_at for _ in range(3)]
+
+    assert ends == [END, None, None]
+
+
+def test_what_was_not_trusted_or_not_encrypted_tells_nothing_of_a_certificate(receive_tls, receive, named, post):
+    assert post(receive_tls(NAME).url(host=NAME), through=named).certificate_ends_at is None
+    assert post(receive(answering()).url()).certificate_ends_at is None
