@@ -90,7 +90,7 @@ class Endpoint(models.Model):
         ordering: ClassVar = ["pk"]
         permissions: ClassVar = [
             ("change_endpoint_state", "Can pause, disable, re-enable and archive endpoints"),
-            ("reveal_signing_secret", "Can reveal and rotate signing secrets"),
+            ("reveal_signing_secret", "Can reveal, rotate and revoke signing secrets"),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant"], name="endpoint_subscribers", condition=~Q(state="archived")),
