@@ -22,7 +22,8 @@ def tls_context(ca_pem: str = "") -> ssl.SSLContext:
     """
     try:
         context = ssl.create_default_context(cadata=ca_pem) if ca_pem else _public_context()
-    except (ssl.SSLError, ValueError):
+    except (ssl.SSLError, ValueError, TypeError):
+        # Of what is not ASCII, Python says that it has the wrong type.
         raise Fault(Failure.INTERNAL, "the CA certificate of this endpoint is not readable PEM") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # An intermediate certificate may serve as the trusted one: operators paste what their receiver shows.

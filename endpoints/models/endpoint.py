@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from endpoints import signing
 from endpoints.addressing import UnusableURL, canonical_url
+from endpoints.certificates import ca_fault
 from endpoints.conf import allowed_networks
 from endpoints.custom_headers import header_fault
 from endpoints.matching import pattern_fault
@@ -135,6 +136,9 @@ class Endpoint(models.Model):
             faults["event_types"] = fault
         if fault := _headers_fault(self.headers):
             faults["headers"] = fault
+        self.ca_certificate = (self.ca_certificate or "").strip()
+        if fault := ca_fault(self.ca_certificate):
+            faults["ca_certificate"] = fault
         if fault := threshold_fault(self.health_thresholds):
             faults["health_thresholds"] = fault
         faults |= self._pace_faults()

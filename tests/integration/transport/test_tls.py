@@ -94,10 +94,14 @@ def test_a_private_authority_is_not_trusted_by_others(receive_tls, named, post, 
     assert len(receiver.requests) == 1
 
 
-def test_a_certificate_that_cannot_be_read_is_a_failure_of_ours(receive_tls, named, post):
+@pytest.mark.parametrize("ca_pem", ["no PEM", "nö PEM"])
+def test_a_certificate_that_cannot_be_read_is_a_failure_of_ours(receive_tls, named, post, ca_pem):
     receiver = receive_tls(NAME)
 
-    assert post(receiver.url(host=NAME), through=named, ca_pem="no PEM").failure is Failure.INTERNAL
+    exchange = post(receiver.url(host=NAME), through=named, ca_pem=ca_pem)
+
+    assert exchange.failure is Failure.INTERNAL
+    assert "not readable PEM" in exchange.error
     assert receiver.connections == 0
 
 
