@@ -4,6 +4,7 @@ Of an ordered endpoint it is the head of the sequence, or nothing while that may
 has been due longest: a failed probe puts it at the end, so that one poisonous event does not fail them all.
 """
 
+from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
@@ -51,7 +52,7 @@ SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = 
 def claim_held(begun: Begun, *, ordered: bool, lease_seconds: float) -> Claimed | None:
     """Take one held delivery of a disabled endpoint; None when there is none that may go."""
     token = uuid4()
-    asked = {
+    asked: dict[str, int | float | str | datetime] = {
         "endpoint": begun.endpoint_id,
         "disabled_at": begun.disabled_at,
         "lease": lease_seconds,
@@ -60,4 +61,4 @@ def claim_held(begun: Begun, *, ordered: bool, lease_seconds: float) -> Claimed 
     with connection.cursor() as cursor:
         cursor.execute((_HEAD if ordered else _LONGEST_DUE) + _TAKE, asked)
         row = cursor.fetchone()
-        return None if row is None else Claimed(*row[:7], token, row[7].encode())
+        return None if row is None else Claimed(*row[:7], token, row[7].encode())  # type: ignore[call-arg]

@@ -75,7 +75,8 @@ def revoke_by_command(endpoint_id: int, fingerprint: str, *, reason: str, dry_ru
 def _named(endpoint_id: int, fingerprint: str) -> SigningSecret:
     # The ciphertext stays in the database: a secret is revoked also when the key it was stored under is lost.
     secrets = SigningSecret.objects.filter(endpoint_id=endpoint_id).defer("secret")
-    if found := secrets.filter(fingerprint=fingerprint).first():
+    found: SigningSecret | None = secrets.filter(fingerprint=fingerprint).first()
+    if found:
         return found
     live = ", ".join(secrets.live(timezone.now()).values_list("fingerprint", flat=True))
     raise CommandError(f"Endpoint {endpoint_id} has no secret {fingerprint}; those that sign are: {live or 'none'}.")

@@ -181,7 +181,7 @@ class TestNoting:
     def test_a_database_that_refuses_is_asked_again_with_the_next_sighting(self, monkeypatch, written):
         sightings = noted.Sightings()
         with monkeypatch.context() as broken:
-            broken.setattr(noted.connection, "close", lambda: None)
+            broken.setattr("deliveries.drain.certificates.connection.close", lambda: None)
             broken.setattr(noted, "keep", refuse)
             sightings.note([self.result(NOW)])
 
