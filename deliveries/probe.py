@@ -139,7 +139,7 @@ def _record(trial: _Trial, result: Result, outcome: Outcome, now: datetime) -> b
     if outcome.kind is Kind.DELIVERED:
         with transaction.atomic():
             settle([result])
-            return _enable(trial)
+            return _enable(trial, now)
     with transaction.atomic():
         settle([_held(trial.claimed, result)])
         _note_failure(trial, outcome, now)
@@ -173,7 +173,7 @@ def _note_failure(trial: _Trial, outcome: Outcome, now: datetime) -> None:
         standing.tell(wording.disabled(about(id), reason, conf().archive_after_days), now)
 
 
-def _enable(trial: _Trial) -> bool:
+def _enable(trial: _Trial, now: datetime) -> bool:
     id = trial.recipient.id
     unmoved = Endpoint.objects.filter(
         pk=id, state=State.DISABLED, state_changed_by=RULE, state_changed_at=trial.begun.disabled_at
@@ -181,5 +181,6 @@ def _enable(trial: _Trial) -> bool:
     # Somebody enabled, paused or archived it while the probe was on its way: theirs is the last word.
     if not unmoved.select_for_update().exists():
         return False
+    probes.arrived(trial.begun, now)
     availability.enable(id, actor=RULE, reason=f"Delivery {trial.claimed.id} arrived as a probe.")
     return True

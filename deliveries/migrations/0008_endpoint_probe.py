@@ -31,9 +31,13 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "tries",
-                    models.PositiveIntegerField(default=0, help_text="Probes begun; none of them was delivered."),
+                    models.PositiveIntegerField(default=0, help_text="Probes begun."),
                 ),
                 ("tried_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "arrived_at",
+                    models.DateTimeField(blank=True, help_text="When a probe enabled the endpoint.", null=True),
+                ),
                 ("said", models.TextField(blank=True, default="", help_text="What the last one came to.")),
             ],
             options={

@@ -9,7 +9,8 @@ class EndpointProbe(models.Model):
     """The probing of one endpoint since it was disabled. `deliveries.transitions.probes` writes it.
 
     It counts only while the endpoint is disabled since `disabled_at`: enabling needs no word to it, and a later
-    disabling begins anew.
+    disabling begins anew. Only where a probe had enabled it less than a day before do the waits grow on, so that an
+    endpoint that is well for one request and no more does not come and go all day.
     """
 
     endpoint = models.OneToOneField(
@@ -17,8 +18,9 @@ class EndpointProbe(models.Model):
     )
     disabled_at = models.DateTimeField()
     next_at = models.DateTimeField(null=True, blank=True, help_text="Not before this time; empty: never again.")
-    tries = models.PositiveIntegerField(default=0, help_text="Probes begun; none of them was delivered.")
+    tries = models.PositiveIntegerField(default=0, help_text="Probes begun.")
     tried_at = models.DateTimeField(null=True, blank=True)
+    arrived_at = models.DateTimeField(null=True, blank=True, help_text="When a probe enabled the endpoint.")
     said = models.TextField(blank=True, default="", help_text="What the last one came to.")
 
     class Meta:

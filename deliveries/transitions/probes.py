@@ -23,20 +23,21 @@ JOIN endpoints_endpoint endpoint
 """
 
 _UNPLANNED: Final = f"""
-SELECT endpoint.id, endpoint.state_changed_at, {_MINUTES}
+SELECT endpoint.id, endpoint.state_changed_at, {_MINUTES},
+       CASE WHEN probe.arrived_at > endpoint.state_changed_at - interval '1 day' THEN probe.tries ELSE 0 END
 FROM endpoints_endpoint endpoint
-LEFT JOIN deliveries_endpointprobe probe
-  ON probe.endpoint_id = endpoint.id AND probe.disabled_at = endpoint.state_changed_at
-WHERE endpoint.state = 'disabled' AND endpoint.state_changed_by = %(rule)s AND probe.endpoint_id IS NULL
-  AND {_MINUTES} > 0
+LEFT JOIN deliveries_endpointprobe probe ON probe.endpoint_id = endpoint.id
+WHERE endpoint.state = 'disabled' AND endpoint.state_changed_by = %(rule)s
+  AND probe.disabled_at IS DISTINCT FROM endpoint.state_changed_at AND {_MINUTES} > 0
 ORDER BY endpoint.id
 """  # noqa: S608  # the parts are constants of ours
 
 _PLAN: Final = """
 INSERT INTO deliveries_endpointprobe AS probe (endpoint_id, disabled_at, next_at, tries, said)
-SELECT id, %(disabled_at)s, %(next_at)s, 0, '' FROM endpoints_endpoint WHERE id = %(id)s
+SELECT id, %(disabled_at)s, %(next_at)s, %(tries)s, '' FROM endpoints_endpoint WHERE id = %(id)s
 ON CONFLICT (endpoint_id) DO UPDATE
-SET disabled_at = excluded.disabled_at, next_at = excluded.next_at, tries = 0, tried_at = NULL, said = ''
+SET disabled_at = excluded.disabled_at, next_at = excluded.next_at, tries = excluded.tries,
+    tried_at = NULL, arrived_at = NULL, said = ''
 WHERE probe.disabled_at <> excluded.disabled_at
 """
 
@@ -61,6 +62,10 @@ WHERE endpoint_id = %(id)s
 _POSTPONE: Final = """
 UPDATE deliveries_endpointprobe SET next_at = greatest(next_at, %(next_at)s), said = %(said)s
 WHERE endpoint_id = %(id)s AND next_at IS NOT NULL
+"""
+
+_ARRIVED: Final = """
+UPDATE deliveries_endpointprobe SET arrived_at = %(now)s WHERE endpoint_id = %(id)s AND disabled_at = %(disabled_at)s
 """
 
 _END: Final = """
@@ -88,9 +93,9 @@ def plan(first_minutes: float, wait: Wait) -> int:
     planned = 0
     with connection.cursor() as cursor:
         cursor.execute(_UNPLANNED, {"rule": RULE, "minutes": first_minutes})
-        for id, disabled_at, minutes in cursor.fetchall():
-            values = {"id": id, "disabled_at": disabled_at, "next_at": disabled_at + wait(0, minutes)}
-            cursor.execute(_PLAN, values)
+        for id, disabled_at, minutes, tries in cursor.fetchall():
+            next_at = disabled_at + wait(tries, minutes)
+            cursor.execute(_PLAN, {"id": id, "disabled_at": disabled_at, "next_at": next_at, "tries": tries})
             planned += cursor.rowcount
     return planned
 
@@ -125,6 +130,11 @@ def postpone(endpoint_id: int, until: datetime, said: str) -> None:
 def end(begun: Begun, said: str) -> bool:
     """Never try it again by itself; says whether this was the one that ended it."""
     return _write(_END, {"id": begun.endpoint_id, "disabled_at": begun.disabled_at, "said": said})
+
+
+def arrived(begun: Begun, now: datetime) -> None:
+    """Note that this one enables the endpoint, for the case that it does not last."""
+    _write(_ARRIVED, {"id": begun.endpoint_id, "disabled_at": begun.disabled_at, "now": now})
 
 
 def _write(statement: str, values: dict[str, Any]) -> bool:

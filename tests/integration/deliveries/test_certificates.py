@@ -145,6 +145,10 @@ class TestRemembering:
         keep([(endpoint.pk, NOW + 90 * DAY)])
         assert EndpointCertificate.objects.get().ends_at == NOW + DAY
 
+        EndpointCertificate.objects.update(seen_at=timezone.now() - timedelta(minutes=59))
+        keep([(endpoint.pk, NOW + 90 * DAY)])
+        assert EndpointCertificate.objects.get().ends_at == NOW + DAY
+
         EndpointCertificate.objects.update(seen_at=timezone.now() - timedelta(minutes=61))
         keep([(endpoint.pk, NOW + 90 * DAY)])
         assert EndpointCertificate.objects.get().ends_at == NOW + 90 * DAY

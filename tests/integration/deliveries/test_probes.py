@@ -145,6 +145,19 @@ class TestWhoIsTried:
         planned = EndpointProbe.objects.get()
         assert (planned.next_at, planned.tries) == (later + 10 * MINUTE, 0)
 
+    @pytest.mark.parametrize(("after", "wait"), [(timedelta(hours=23), 20), (timedelta(hours=25), 10)])
+    def test_one_that_a_probe_enabled_and_that_does_not_last_waits_longer_for_a_day(self, after, wait):
+        endpoint = disabled()
+        make_event()
+        now = due(endpoint)
+        assert tried(endpoint, 200, now=now)[0]
+        availability.disable(endpoint, actor=RULE, reason="Again.")
+        Endpoint.objects.filter(pk=endpoint.pk).update(state_changed_at=now + after)
+
+        assert sweep(now + after).planned == 1
+
+        assert EndpointProbe.objects.get().next_at == now + after + wait * MINUTE
+
 
 class TestSuccess:
     def test_one_delivery_that_arrives_enables_the_endpoint_and_all_are_told(self):
@@ -174,6 +187,22 @@ class TestSuccess:
 
         assert health.sweep().disabled == 0
         assert pacing.describe([endpoint.pk])[endpoint.pk].ramp_reason == "was disabled"
+
+    def test_one_that_was_enabled_and_disabled_again_meanwhile_is_another_case(self):
+        endpoint = disabled()
+        make_event()
+        now = due(endpoint)
+
+        def moving(request):
+            availability.enable(endpoint.pk, actor="anna")
+            availability.disable(endpoint.pk, actor=RULE, reason="Again.")
+            Endpoint.objects.filter(pk=endpoint.pk).update(state_changed_at=now)
+            return Exchange(status_code=200)
+
+        with patch.object(probe, "sending", inline()):
+            assert tried(endpoint, moving, now=now)[0] is False
+
+        assert state_of(endpoint) == "disabled"
 
     def test_somebody_who_moves_it_meanwhile_has_the_last_word(self):
         endpoint = disabled()
