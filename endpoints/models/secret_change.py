@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 
@@ -24,9 +25,8 @@ class SecretChange(models.Model):
         ordering: ClassVar = ["-at", "-pk"]
         indexes: ClassVar = [models.Index(fields=["endpoint", "-at"], name="secret_change_by_endpoint")]
         constraints: ClassVar = [
-            models.CheckConstraint(
-                name="secret_change_act_is_known", condition=models.Q(act__in=["rotated", "revoked"])
-            ),
+            models.CheckConstraint(name="secret_change_act_is_known", condition=Q(act__in=["rotated", "revoked"])),
+            models.CheckConstraint(name="secret_change_says_who_and_why", condition=~Q(actor="") & ~Q(reason="")),
         ]
 
     def __str__(self) -> str:
