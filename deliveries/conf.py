@@ -38,7 +38,10 @@ class Conf:
     health_disable_below: float = 0.5
     health_silent_minutes: float = 15.0
     health_least_samples: int = 20
-    """When endpoints are warned about and disabled; `endpoints.thresholds` explains. Endpoints may have their own."""
+    health_probe_minutes: float = 0.0
+    health_certificate_days: float = 14.0
+    """When endpoints are warned about, disabled and tried again; `endpoints.thresholds` explains. Endpoints may have
+    their own."""
 
     operations_tenant: str = ""
     """Its endpoints get operational events, `holdfast.endpoint.disabled` and the like; empty: nobody does."""
@@ -66,10 +69,14 @@ class Conf:
             disable_below=self.health_disable_below,
             silent_minutes=self.health_silent_minutes,
             least_samples=self.health_least_samples,
+            probe_minutes=self.health_probe_minutes,
+            certificate_days=self.health_certificate_days,
         )
 
 
 _NUMBERS = tuple(field.name for field in fields(Conf) if field.type in (int, float))
+_MAY_BE_ZERO = {"health_probe_minutes", "health_certificate_days"}
+"""Switched off by it; `threshold_fault` knows their range."""
 
 
 def conf() -> Conf:
@@ -86,7 +93,8 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
     made = Conf(**{name.lower(): value for name, value in entries})
     for name in _NUMBERS:
         value = getattr(made, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")
     if fault := threshold_fault(asdict(made.thresholds)) or order_fault(made.thresholds):
         raise ValueError(f"HOLDFAST's health settings: {fault}")

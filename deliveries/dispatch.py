@@ -40,7 +40,7 @@ SLOW_SECONDS = 360
 LEAST_PER_MESSAGE = 4
 MESSAGES_PER_SET = 4
 
-DELIVER, ANNOUNCE = "deliveries.deliver", "deliveries.announce"
+DELIVER, ANNOUNCE, PROBE = "deliveries.deliver", "deliveries.announce", "deliveries.probe"
 HEALTHY_QUEUE, SLOW_QUEUE, DEAD_LETTER_QUEUE = "deliveries", "deliveries.slow", "dead_letters"
 
 # A timer whose time has not come stays: its message is still on its way, and a second one would be one too many. Times
@@ -162,6 +162,17 @@ def announce(dead_letter_ids: Collection[int]) -> None:
         current_app.send_task(ANNOUNCE, args=[sorted(dead_letter_ids)], queue=DEAD_LETTER_QUEUE)
     except _UNREACHABLE as error:
         logger.warning("broker away, %d dead letters wait for the sweep: %s", len(dead_letter_ids), error)
+
+
+def ring_for_probes(endpoint_ids: Sequence[int]) -> int:
+    """Have disabled endpoints tried, by the slow queue: most of them still hang. Returns how many were rung for."""
+    try:
+        for chunk in _chunks(endpoint_ids, conf().wake_size):
+            current_app.send_task(PROBE, args=[chunk], queue=SLOW_QUEUE)
+    except _UNREACHABLE as error:
+        logger.warning("broker away, %d probes wait for the sweep: %s", len(endpoint_ids), error)
+        return 0
+    return len(endpoint_ids)
 
 
 def _ring_bells(endpoint_ids: Sequence[int]) -> tuple[list[int], set[int]]:

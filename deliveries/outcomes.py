@@ -73,6 +73,7 @@ class Exchange:
 
     `error` is one scrubbed sentence and never holds the URL's path or query, which are credentials for many services.
     `retry_after` and `location` are the raw header values; `snippet` is cleaned text of the answer's first bytes.
+    `certificate_ends_at` is that of the receiver's TLS certificate, where a connection was opened for this request.
     """
 
     status_code: int | None = None
@@ -84,6 +85,7 @@ class Exchange:
     host: str = ""
     address: str = ""
     duration_ms: int = 0
+    certificate_ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

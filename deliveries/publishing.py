@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
@@ -13,7 +12,7 @@ from deliveries import dispatch
 from deliveries.errors import IdempotencyConflict, InvalidEvent
 from deliveries.models import Event
 from deliveries.models.event import next_sequences
-from endpoints.matching import candidate_patterns
+from endpoints.matching import candidate_patterns, event_type_fault
 from endpoints.policies import DEFAULT_POLICY
 
 EVENTS_PER_STATEMENT = 1000
@@ -81,11 +80,14 @@ def publish_many(events: Iterable[dict[str, Any]]) -> list[Event]:
     One round trip per thousand events, not per event. Returns the stored events in the order given. Raises what
     `publish` raises, with the position in the error's `field` (`events[3].data.price`).
     """
-    given = iter(events)
+    given = list(events)
     stored: list[Event] = []
     with transaction.atomic():
-        while chunk := list(islice(given, EVENTS_PER_STATEMENT)):
-            stored.extend(_publish_chunk(chunk, first_position=len(stored)))
+        for first in range(0, len(given), EVENTS_PER_STATEMENT):
+            chunk = given[first : first + EVENTS_PER_STATEMENT]
+            # The first takes the turns of all of them at ordered endpoints.
+            to_come = _kinds_among(given[EVENTS_PER_STATEMENT:]) if first == 0 else set()
+            stored.extend(_publish_chunk(chunk, first, to_come))
     return stored
 
 
@@ -103,9 +105,16 @@ def fan_out(events: Sequence[Event]) -> None:
         transaction.on_commit(lambda: dispatch.wake(endpoint_ids), robust=True)
 
 
-def _publish_chunk(chunk: Sequence[dict[str, Any]], first_position: int) -> list[Event]:
+def _kinds_among(given: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Tenants and types. What cannot be published is refused in its turn, with its position, and left out here."""
+    pairs = [(fields.get("tenant") or "", fields.get("type")) for fields in given if isinstance(fields, dict)]
+    kinds = {(tenant, type) for tenant, type in pairs if isinstance(tenant, str) and isinstance(type, str)}
+    return {(tenant, type) for tenant, type in kinds if "\0" not in tenant and event_type_fault(type) is None}
+
+
+def _publish_chunk(chunk: Sequence[dict[str, Any]], first_position: int, to_come: set[tuple[str, str]]) -> list[Event]:
     events = [_checked(fields, f"events[{first_position + offset}]") for offset, fields in enumerate(chunk)]
-    for offset, (event, sequence) in enumerate(zip(events, next_sequences(events), strict=True)):
+    for offset, (event, sequence) in enumerate(zip(events, next_sequences(events, to_come), strict=True)):
         with _located(f"events[{first_position + offset}]"):
             event.render(sequence)
         event._state.adding = False

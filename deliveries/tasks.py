@@ -7,7 +7,20 @@ from celery import shared_task
 
 from deliveries import alerts, dispatch
 from deliveries.deliver import deliver_in_turn
-from deliveries.sweeps import alarms, due, expired, health, lapsed, notices, old, rollups, unannounced
+from deliveries.probe import probe as make_probes
+from deliveries.sweeps import (
+    alarms,
+    certificates,
+    due,
+    expired,
+    health,
+    lapsed,
+    notices,
+    old,
+    probes,
+    rollups,
+    unannounced,
+)
 
 
 @shared_task(bind=True, name="deliveries.deliver", max_retries=None)
@@ -23,6 +36,12 @@ def deliver(self: Any, endpoint_ids: Sequence[int]) -> None:
 def announce(dead_letter_ids: Sequence[int]) -> None:
     """Alert and mail about new dead letters."""
     alerts.announce(dead_letter_ids)
+
+
+@shared_task(name="deliveries.probe")
+def probe(endpoint_ids: Sequence[int]) -> None:
+    """Try disabled endpoints whose probe is due."""
+    make_probes(endpoint_ids)
 
 
 @shared_task(name="deliveries.sweep_due")
@@ -59,6 +78,18 @@ def sweep_old() -> None:
 def sweep_health() -> None:
     """Judge endpoints, warn, disable, archive."""
     health.sweep()
+
+
+@shared_task(name="deliveries.sweep_probes")
+def sweep_probes() -> None:
+    """Ring for disabled endpoints that are to be tried again."""
+    probes.sweep()
+
+
+@shared_task(name="deliveries.sweep_certificates")
+def sweep_certificates() -> None:
+    """Warn of TLS certificates that end soon."""
+    certificates.sweep()
 
 
 @shared_task(name="deliveries.sweep_alarms")

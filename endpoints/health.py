@@ -11,6 +11,9 @@ from typing import Final
 
 from endpoints.thresholds import Thresholds
 
+RULE: Final = "rule: health"
+"""Who disables an endpoint by a verdict, in the ledger of its states."""
+
 NOT_ITS_FAULT: Final = frozenset({"blocked", "internal"})
 """Outcomes that are not counted: the endpoint had no part in them."""
 
@@ -37,7 +40,7 @@ class Record:
 
     `failed` counts by outcome class; `recently_delivered` and `recently_failed` cover the last `silent_minutes`;
     `minutes_active` says how long ago the first attempt of the hour was, as an endpoint that only just began has not
-    been silent for long.
+    been silent for long. `is_certificate_over`: the TLS certificate that was last seen there is not valid any more.
     """
 
     delivered: int = 0
@@ -45,6 +48,7 @@ class Record:
     recently_delivered: int = 0
     minutes_active: float = 60
     recently_failed: Mapping[str, int] = field(default_factory=dict)
+    is_certificate_over: bool = False
 
     @property
     def blamed(self) -> int:
@@ -82,6 +86,7 @@ class Sign(StrEnum):
     AUTH = auto()  # refused credentials at an endpoint that answers: a rotated secret or a changed endpoint
     TIMEOUTS = auto()
     TLS = auto()
+    CERTIFICATE = auto()  # TLS, and the certificate known of it has ended
     DNS = auto()
     THROTTLING = auto()
 
@@ -110,6 +115,7 @@ _ADVICE: Final = {
     Sign.AUTH: "Most failures are 401 or 403: check for a rotated secret or a changed endpoint.",
     Sign.TIMEOUTS: "Nearly all failures are timeouts: the endpoint answers too slowly, or not at all.",
     Sign.TLS: "Nearly all failures are TLS: check the certificate's dates, name and issuer.",
+    Sign.CERTIFICATE: "Nearly all failures are TLS, and the certificate last seen there has expired: renew it.",
     Sign.DNS: "Nearly all failures are DNS: the host name does not resolve any more.",
     Sign.THROTTLING: "Nearly all failures are 429: the endpoint wants fewer requests; set a rate limit.",
     Sign.NONE: "The failures are of several kinds; the attempts show them.",
@@ -168,4 +174,7 @@ def _sign(record: Record) -> Sign:
     if not blamed:
         return Sign.NONE
     kind, count = max(blamed.items(), key=lambda pair: pair[1])
-    return _SIGNS.get(kind, Sign.NONE) if count >= _SIGN_SHARE * record.blamed else Sign.NONE
+    if count < _SIGN_SHARE * record.blamed:
+        return Sign.NONE
+    sign = _SIGNS.get(kind, Sign.NONE)
+    return Sign.CERTIFICATE if sign is Sign.TLS and record.is_certificate_over else sign

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from endpoints import signing
 from endpoints.errors import TransitionRefused
-from endpoints.models import Endpoint, SigningSecret
+from endpoints.models import Endpoint, SecretChange, SigningSecret
 
 logger = logging.getLogger(__name__)
 
@@ -38,23 +38,40 @@ def rotate(
         old = SigningSecret.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=end), endpoint_id=id)
         expired = old.update(expires_at=end)
         made = SigningSecret.objects.create(endpoint_id=id, secret=signing.new_secret(), created_at=now)
-        words = f"endpoint {id}: signing secret {made.fingerprint} made by {actor}; {expired} older ones expire {end}"
-        transaction.on_commit(lambda: logger.info(words))
+        _note(made, SecretChange.Act.ROTATED, actor, f"{expired} older ones expire {end:%Y-%m-%d %H:%M} UTC.", now)
     return made
 
 
-def revoke(secret: SigningSecret, *, actor: str, now: datetime | None = None) -> None:
-    """Stop signing with a secret at once, as when it leaked. Raises TransitionRefused when it is the only live one."""
+def revoke(secret: SigningSecret, *, actor: str, reason: str, now: datetime | None = None) -> None:
+    """Stop signing with a secret at once, as when it leaked. `reason` is a sentence for the ledger.
+
+    Raises TransitionRefused when no other secret signs for good: what is left would end by itself, and then nothing
+    could be sent any more.
+    """
+    if not actor or not reason.strip():
+        raise ValueError("A secret is revoked by somebody, for a reason.")
     now = now or timezone.now()
     with transaction.atomic():
         _lock(secret.endpoint_id)
         live = SigningSecret.objects.live(now).filter(endpoint_id=secret.endpoint_id)
-        if not live.exclude(pk=secret.pk).exists():
-            raise TransitionRefused("This is the endpoint's only live signing secret: rotate first, then revoke it.")
-        if not live.filter(pk=secret.pk).update(expires_at=now):
+        if not live.filter(pk=secret.pk).exists():
             raise TransitionRefused("This signing secret has expired already.")
+        if not live.exclude(pk=secret.pk).filter(expires_at=None).exists():
+            raise TransitionRefused(
+                "This is the endpoint's last signing secret that stays: rotate first, then revoke it."
+            )
+        live.filter(pk=secret.pk).update(expires_at=now)
+        _note(secret, SecretChange.Act.REVOKED, actor, reason, now)
     secret.expires_at = now
-    logger.info("endpoint %s: signing secret %s revoked by %s", secret.endpoint_id, secret.fingerprint, actor)
+
+
+def _note(secret: SigningSecret, act: SecretChange.Act, actor: str, reason: str, now: datetime) -> None:
+    id, fingerprint = secret.endpoint_id, secret.fingerprint
+    SecretChange.objects.create(
+        endpoint_id=id, act=act, fingerprint=fingerprint, actor=actor, reason=reason.strip(), at=now
+    )
+    words = f"endpoint {id}: signing secret {fingerprint} {act} by {actor}: {reason}"
+    transaction.on_commit(lambda: logger.info(words))
 
 
 def _lock(endpoint: Endpoint | int) -> int:

@@ -1,4 +1,4 @@
-"""When an endpoint is warned about and when it is disabled: for all, or for one that names others. Pure."""
+"""When an endpoint is warned about, disabled, and tried again: for all, or for one that names others. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -23,6 +23,12 @@ class Thresholds:
     least_samples: float = LEAST_SAMPLES
     """Attempts in the hour, below which nothing is judged."""
 
+    probe_minutes: float = 0
+    """Minutes after which an endpoint that was disabled by these rules is first tried again; 0: never."""
+
+    certificate_days: float = 14
+    """Days before its TLS certificate ends from which on the owner is warned; 0: never."""
+
     @property
     def recover_from(self) -> float:
         """Success rate at which an endpoint that was warned about counts as recovered.
@@ -41,8 +47,11 @@ _RANGES: Final = {
     "disable_below": (0.0, 1.0),
     "silent_minutes": (0.0, 60.0),
     "least_samples": (1.0, 1_000_000.0),
+    "probe_minutes": (0.0, 1440.0),
+    "certificate_days": (0.0, 365.0),
 }
-"""Lowest and highest of each. A rate of 0 to disable below switches the rule off; an hour is all that is judged."""
+"""Lowest and highest of each. A rate of 0 to disable below switches the rule off, and so do 0 minutes or
+days; an hour is all that is judged."""
 
 assert set(_RANGES) == {field.name for field in fields(Thresholds)}
 

@@ -84,6 +84,16 @@ SETTINGS: dict[str, Any] = {
             "schedule": 60.0,
             "options": _SWEEP,
         },
+        "try disabled endpoints again": {
+            "task": "deliveries.sweep_probes",
+            "schedule": 60.0,
+            "options": _SWEEP,
+        },
+        "warn of certificates that end": {
+            "task": "deliveries.sweep_certificates",
+            "schedule": 600.0,
+            "options": _SWEEP,
+        },
         "watch dead letters and standstill": {
             "task": "deliveries.sweep_alarms",
             "schedule": 60.0,

@@ -12,7 +12,9 @@ from console.page import Table
 from console.presentation import EMPTY, badge, moment
 from deliveries.admin.attempts import took
 from deliveries.models import EndpointHealth
+from deliveries.watch.certificates import certificate_of
 from deliveries.watch.figures import Backlog, Figures, backlog, of_endpoint
+from deliveries.watch.probing import probing_of
 from endpoints.health import Sign
 from endpoints.models import Endpoint
 
@@ -35,7 +37,13 @@ def health_table(endpoint: Endpoint) -> Table:
     health = health_of(endpoint)
     now = timezone.now()
     hour = of_endpoint(endpoint.pk, now - timedelta(hours=1), now)
-    rows = [*(_verdict_rows(health) if health else ()), *_figure_rows(hour), *_dead_rows(backlog(endpoint.pk), now)]
+    rows = [
+        *(_verdict_rows(health) if health else ()),
+        *_probe_rows(endpoint),
+        *_certificate_rows(endpoint),
+        *_figure_rows(hour),
+        *_dead_rows(backlog(endpoint.pk), now),
+    ]
     return Table("Health", ("", ""), rows, empty="Nothing was sent in the last hour, and it was never judged.")
 
 
@@ -52,6 +60,18 @@ def _verdict_rows(health: EndpointHealth) -> Sequence[Sequence[Any]]:
     if health.last_error:
         rows.append(("Last error when it got worse", health.last_error))
     return rows
+
+
+def _probe_rows(endpoint: Endpoint) -> Sequence[Sequence[Any]]:
+    probing = probing_of(endpoint)
+    return [("Next probe", probing.sentence)] if probing else ()
+
+
+def _certificate_rows(endpoint: Endpoint) -> Sequence[Sequence[Any]]:
+    known = certificate_of(endpoint)
+    if known is None:
+        return ()
+    return [("TLS certificate", format_html("ends {}, last seen {}", moment(known.ends_at), moment(known.seen_at)))]
 
 
 def _figure_rows(hour: Figures) -> Sequence[Sequence[Any]]:

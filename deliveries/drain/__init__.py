@@ -6,6 +6,7 @@ channel.py  the requests of one endpoint: a queue and the threads that empty it
 attempt.py  one attempt: sign, send, judge, decide
 due.py      when endpoints become due next
 outbox.py   results on their way to the database
+certificates.py  the ends of receivers' TLS certificates, noted now and then
 beside.py   drains that take long, beside the worker's own threads
 sending.py  what all drains of a process share
 """

@@ -58,6 +58,7 @@ def attempt(
         address=exchange.address,
         retry_after=(exchange.retry_after or "")[:128],
         snippet=exchange.snippet,
+        certificate_ends_at=exchange.certificate_ends_at,
         burial=_burial(claimed, recipient, outcome, decision) if isinstance(decision, GiveUp) else None,
     )
     return result, outcome

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, InterfaceError, connection
 
+from deliveries.drain import certificates
 from deliveries.transitions.settle import Result, Settled, settle
 
 logger = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class Outbox:
             self._keep_or_drop(batch, error, patience_seconds)
             return Settled(set(), [])
         self._forget(batch)
+        certificates.note(batch)
         if late := len(batch) - len(settled.delivery_ids):
             logger.warning("%d results came after their lease had lapsed and were not recorded", late)
         return settled

@@ -8,7 +8,9 @@ from redis import RedisError
 
 from deliveries.models import EndpointHealth
 from deliveries.pacing import Flow, describe
+from deliveries.watch.certificates import certificate_of
 from deliveries.watch.figures import backlog, of_endpoint
+from deliveries.watch.probing import probing_of
 from endpoints.health import Level, Sign
 from endpoints.models import Endpoint
 
@@ -51,7 +53,17 @@ def _health(endpoint: Endpoint) -> dict[str, Any]:
         "latency_p95_ms_last_hour": hour.latency_ms["p95"],
         "end_to_end_p95_ms_last_hour": hour.latency_end_to_end_ms["p95"],
     }
-    return verdict | figures
+    probing = probing_of(endpoint)
+    probe = {
+        "next_probe_at": probing and probing.next_at and probing.next_at.isoformat(),
+        "next_probe": probing.sentence if probing else "",
+    }
+    known = certificate_of(endpoint)
+    certificate = {
+        "certificate_ends_at": known and known.ends_at.isoformat(),
+        "certificate_seen_at": known and known.seen_at.isoformat(),
+    }
+    return verdict | probe | certificate | figures
 
 
 def _pace(flow: Flow, limit: float | None) -> dict[str, Any]:

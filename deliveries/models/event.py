@@ -1,7 +1,7 @@
 """Events: what happened, with the exact bytes every endpoint will get."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -93,7 +93,8 @@ class Event(models.Model):
 
 
 # Publishers to one ordered endpoint take turns from here to their commit, so that the numbers, the order of the
-# deliveries and the order in which they become visible are one.
+# deliveries and the order in which they become visible are one. In the order of the endpoints' numbers, so that two
+# calls that publish to the same ones wait for each other instead of deadlocking.
 _NEXT_SEQUENCES = """
 WITH ordered AS MATERIALIZED (
     SELECT DISTINCT endpoint.id
@@ -109,12 +110,13 @@ SELECT nextval('deliveries_event_sequence') FROM generate_series(1, %(count)s), 
 """
 
 
-def next_sequences(events: Sequence[Event]) -> list[int]:
+def next_sequences(events: Sequence[Event], to_come: Iterable[tuple[str, str]] = ()) -> list[int]:
     """Take a sequence number for each event in one round trip; as with any database sequence, gaps can occur.
 
-    Call it inside the transaction that inserts the events, which have been checked.
+    Call it inside the transaction that inserts the events, which have been checked. `to_come` are the tenants and types
+    of what the same call takes numbers for later: taken one after the other, the locks of two calls could cross.
     """
-    kinds = {(event.tenant, event.type) for event in events}
+    kinds = {(event.tenant, event.type) for event in events} | set(to_come)
     rows = [{"tenant": tenant, "patterns": candidate_patterns(type)} for tenant, type in kinds]
     with connection.cursor() as cursor:
         cursor.execute(_NEXT_SEQUENCES, {"events": json.dumps(rows), "count": len(events)})

@@ -16,6 +16,7 @@ class NoticeKind(models.TextChoices):
     ENABLED = "endpoint.enabled"
     ARCHIVED = "endpoint.archived"
     AUTH_SPIKE = "endpoint.auth_spike"
+    CERTIFICATE = "endpoint.certificate"
     DEAD_LETTERS = "dead_letters.depth"
     OLD_DEAD_LETTER = "dead_letters.age"
     UNREACHABLE = "pipeline.unreachable"

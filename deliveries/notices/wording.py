@@ -41,6 +41,9 @@ class Draft:
     lasts: bool = False
 
 
+_PROBED: Final = "Only now and then one delivery is tried by itself: when that arrives, the endpoint is enabled."
+
+
 def scrubbed(text: str) -> str:
     """A text without the path and the query of any URL in it: either may be a credential."""
     return _URL_TAIL.sub(r"\1/…", text)
@@ -90,9 +93,22 @@ def auth_spike(about: About, reason: str) -> Draft:
     return of_endpoint(NoticeKind.AUTH_SPIKE, about, "refuses our credentials", reason, advice, lasts=True)
 
 
-def disabled(about: About, reason: str, archived_after_days: float) -> Draft:
+def certificate(about: About, ends_at: datetime, seen_at: datetime, now: datetime) -> Draft:
+    days = max((ends_at - now).days, 0)
+    left = f"in {days} day{'' if days == 1 else 's'}" if ends_at > now else "it is over"
+    reason = (
+        f"It is valid until {ends_at:%Y-%m-%d %H:%M} UTC ({left}), as last seen at {seen_at:%Y-%m-%d %H:%M} UTC. "
+        "From then on nothing can be sent to it: deliveries are tried again until their policy gives them up."
+    )
+    advice = ["Renew it there; here nothing is to be done. This is told once."]
+    news = f"has a TLS certificate that ends on {ends_at:%Y-%m-%d}"
+    return of_endpoint(NoticeKind.CERTIFICATE, about, news, reason, advice, lasts=True)
+
+
+def disabled(about: About, reason: str, archived_after_days: float, *, is_probed: bool = False) -> Draft:
     advice = [
         "Nothing is sent to it until it is enabled; what is published meanwhile is recorded and held.",
+        *([_PROBED] if is_probed else []),
         f"Mend it, then enable it in the admin or with: manage.py endpoint enable {about.id}",
         "What is held then goes out at a growing pace. What passes its deadline becomes a dead letter, to be redriven.",
         f"After {archived_after_days:g} days without that it is archived, and what it holds becomes dead letters.",

@@ -17,10 +17,9 @@ from deliveries.watch.clock import database_now
 from deliveries.watch.last_error import last_error
 from deliveries.watch.records import Recorded, records
 from endpoints import availability
-from endpoints.health import Level, Verdict, is_auth_spike, is_our_fault, judge
+from endpoints.health import RULE, Level, Verdict, is_auth_spike, is_our_fault, judge
 from endpoints.models import Endpoint, State
 
-RULE: Final = "rule: health"
 ARCHIVE_RULE: Final = "rule: disabled for long"
 
 ARCHIVED_PER_SWEEP: Final = 100

@@ -7,9 +7,14 @@ from typing import Final
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from deliveries.models import DeadLetter, Delivery, Notice
+from deliveries.conf import conf
+from deliveries.models import DeadLetter, Delivery, Notice, NoticeKind
+from deliveries.notices.standing import endpoint_subject, standing
 from deliveries.statuses import Status
+from deliveries.sweeps.probes import RUNG_PER_SWEEP
 from deliveries.sweeps.unannounced import AGE_SECONDS
+from deliveries.transitions.probes import due as due_probes
+from deliveries.watch.certificates import ending_certificates
 from deliveries.watch.clock import database_now
 from deliveries.watch.records import records
 from deliveries.watch.survey import survey
@@ -46,6 +51,20 @@ def health() -> int:
     return sum(after not in (Level.UNKNOWN, before) for before, after in looked)
 
 
+def probes() -> int:
+    """Disabled endpoints whose probe is due."""
+    return len(due_probes(conf().thresholds.probe_minutes, database_now(), RUNG_PER_SWEEP))
+
+
+def certificates() -> int:
+    """Endpoints whose TLS certificate ends soon and whose owners have not been told."""
+    told = standing(NoticeKind.CERTIFICATE)
+    ending = ending_certificates(database_now())
+    return sum(
+        endpoint_subject(NoticeKind.CERTIFICATE, each.endpoint_id) not in told for each in ending if each.is_news
+    )
+
+
 def alarms() -> int:
     """What is wrong with the pipeline now."""
     return len(survey().problems)
@@ -59,6 +78,8 @@ def notices() -> int:
 COUNTS: Final[dict[str, Callable[[], int]]] = {
     "due": due,
     "health": health,
+    "probes": probes,
+    "certificates": certificates,
     "alarms": alarms,
     "notices": notices,
     "lapsed": lapsed,

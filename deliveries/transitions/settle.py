@@ -17,7 +17,8 @@ from deliveries.transitions.count import COUNT
 class Result:
     """One attempt and what becomes of its delivery.
 
-    `delay_seconds` counts from the recording, on the database's clock.
+    `delay_seconds` counts from the recording, on the database's clock. `is_unspent`: the attempt was made, but does not
+    count against the delivery's budget.
     """
 
     claimed: Claimed
@@ -33,6 +34,8 @@ class Result:
     retry_after: str = ""
     snippet: str = ""
     burial: Burial | None = None
+    is_unspent: bool = False
+    certificate_ends_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -49,13 +52,15 @@ _SETTLE = f"""
 WITH result AS (
     SELECT * FROM json_to_recordset(%s) AS given(
         id bigint, token uuid, number int, status text, delay float8, outcome text, status_code int,
-        started_at timestamptz, duration_ms int, reason text, host text, address text, retry_after text, snippet text)
+        started_at timestamptz, duration_ms int, reason text, host text, address text, retry_after text, snippet text,
+        unspent bool)
 ), moved AS (
     UPDATE deliveries_delivery delivery
     SET status = result.status,
         next_attempt_at = CASE result.status WHEN 'pending' THEN now() + make_interval(secs => result.delay) END,
         finished_at = CASE WHEN result.status IN ('delivered', 'dead') THEN now() END,
-        lease_token = NULL, lease_expires_at = NULL, last_outcome = result.outcome
+        lease_token = NULL, lease_expires_at = NULL, last_outcome = result.outcome,
+        budget_offset = budget_offset + CASE WHEN result.unspent THEN 1 ELSE 0 END
     FROM result
     WHERE delivery.id = result.id AND delivery.status = 'sending' AND delivery.lease_token = result.token
     RETURNING delivery.id, delivery.endpoint_id, delivery.created_at
@@ -94,7 +99,7 @@ def _move(payload: str) -> set[int]:
 
 def _row(result: Result) -> dict[str, object]:
     claimed = result.claimed
-    return {
+    row: dict[str, object] = {
         "id": claimed.id,
         "token": claimed.token.hex,
         "number": claimed.number,
@@ -110,3 +115,5 @@ def _row(result: Result) -> dict[str, object]:
         "retry_after": result.retry_after,
         "snippet": result.snippet,
     }
+    # Few are, and every result passes through here.
+    return row | {"unspent": True} if result.is_unspent else row

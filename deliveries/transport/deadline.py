@@ -26,6 +26,8 @@ class Call:
     """The IP address dialled; empty while there is none."""
     wrote: bool = False
     """Whether any byte of the request was handed to the network."""
+    certificate: str = ""
+    """When the receiver's TLS certificate ends, as OpenSSL words it; empty unless a connection was opened for this."""
 
     def remaining(self) -> float:
         """Seconds left. Raises TimeoutError when there are none."""

@@ -14,7 +14,7 @@ from deliveries.transport.dialling import Dialler
 from deliveries.transport.faults import Fault, surprise_fault
 from deliveries.transport.lookups import Resolver
 from deliveries.transport.request import DEFAULT_USER_AGENT, Request, headers_to_send, target_of
-from deliveries.transport.tls import tls_context
+from deliveries.transport.tls import certificate_end, tls_context
 
 MAX_BODY_BYTES = 64 * 1024
 """How much of an answer is read before its connection is closed instead."""
@@ -58,6 +58,7 @@ class HttpTransport:
             surprise = surprise_fault(error, wrote=call.wrote)
             exchange.failure, exchange.error = surprise.failure, surprise.sentence
         exchange.host, exchange.address = call.host, call.address
+        exchange.certificate_ends_at = certificate_end(call.certificate)
         exchange.duration_ms = round((time.monotonic() - started) * 1000)
         return exchange
 

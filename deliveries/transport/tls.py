@@ -5,6 +5,7 @@ An endpoint with a private certificate authority brings its own CA certificates,
 
 import functools
 import ssl
+from datetime import UTC, datetime
 
 import certifi
 
@@ -21,7 +22,8 @@ def tls_context(ca_pem: str = "") -> ssl.SSLContext:
     """
     try:
         context = ssl.create_default_context(cadata=ca_pem) if ca_pem else _public_context()
-    except (ssl.SSLError, ValueError):
+    except (ssl.SSLError, ValueError, TypeError):
+        # Of what is not ASCII, Python says that it has the wrong type.
         raise Fault(Failure.INTERNAL, "the CA certificate of this endpoint is not readable PEM") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # An intermediate certificate may serve as the trusted one: operators paste what their receiver shows.
@@ -30,6 +32,11 @@ def tls_context(ca_pem: str = "") -> ssl.SSLContext:
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.sslsocket_class = TimedTLSSocket
     return context
+
+
+def certificate_end(words: str) -> datetime | None:
+    """The end of a certificate from OpenSSL's words for it (`Jan  5 09:34:43 2027 GMT`); None when there is none."""
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(words), UTC) if words else None
 
 
 def _public_context() -> ssl.SSLContext:

@@ -50,8 +50,9 @@ SELECT judged.id, judged.health_thresholds, judged.state_changed_at, coalesce(he
        coalesce(sum(delivered) FILTER (WHERE is_recent), 0)::bigint,
        {summed("failed_by_kind", len(FAILURE_KINDS), "is_recent")},
        greatest(extract(epoch FROM %(now)s - min(starts_at)) / 60 - 1, 0)::float8,
-       max(starts_at) FILTER (WHERE delivered > 0)
+       max(starts_at) FILTER (WHERE delivered > 0), coalesce(bool_or(certificate.ends_at <= %(now)s), false)
 FROM judged LEFT JOIN deliveries_endpointhealth health ON health.endpoint_id = judged.id
+LEFT JOIN deliveries_endpointcertificate certificate ON certificate.endpoint_id = judged.id
 GROUP BY judged.id, judged.health_thresholds, judged.state_changed_at, health.level
 ORDER BY judged.id
 """  # noqa: S608  # the columns are constants of ours
@@ -66,13 +67,16 @@ def records(now: datetime) -> list[Recorded]:
 
 
 def _recorded(row: tuple[Any, ...], general: Thresholds) -> Recorded:
-    id, own, changed_at, level, delivered, failed, recently_delivered, recently_failed, active, success_at = row
+    id, own, changed_at, level, delivered, failed, recently_delivered, recently_failed, active, success_at, is_over = (
+        row
+    )
     record = Record(
         delivered=delivered,
         failed=_named(failed),
         recently_delivered=recently_delivered,
         minutes_active=active,
         recently_failed=_named(recently_failed),
+        is_certificate_over=is_over,
     )
     return Recorded(id, record, general.overridden(json.loads(own)), Level(level), changed_at, success_at)
 

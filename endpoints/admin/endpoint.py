@@ -19,8 +19,8 @@ from endpoints.admin import state_actions
 from endpoints.admin.endpoint_form import EndpointForm
 from endpoints.admin.presentation import visible_url
 from endpoints.admin.secret_views import PERMISSION, SecretViews
-from endpoints.admin.signing_secrets import secrets_table
-from endpoints.models import Endpoint, State
+from endpoints.admin.signing_secrets import changes_table, secrets_table
+from endpoints.models import Endpoint, SigningSecret, State
 
 SHOWN_CHANGES = 10
 
@@ -89,7 +89,7 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
         return ("state_explained", "created")
 
     def sections(self, request: HttpRequest, row: Endpoint) -> Sequence[Table | Text]:
-        return (secrets_table(row, timezone.now()), _ledger(row))
+        return (secrets_table(row, timezone.now()), changes_table(row), _ledger(row))
 
     def buttons(self, request: HttpRequest, row: Endpoint) -> Sequence[Button]:
         offered = [
@@ -100,6 +100,9 @@ class EndpointAdmin(SecretViews, PageAdmin, BigTableAdmin):
         if may(request, PERMISSION) and row.state != State.ARCHIVED:
             address = reverse("admin:endpoints_endpoint_rotate", args=[row.pk])
             offered.append(Button("Rotate the signing secret", address=address))
+            if SigningSecret.objects.live(timezone.now()).filter(endpoint=row).count() > 1:
+                address = reverse("admin:endpoints_endpoint_revoke", args=[row.pk])
+                offered.append(Button("Revoke a signing secret", address=address))
         return offered
 
     def has_change_state_permission(self, request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""The pages around an endpoint's signing secret: rotate it, and show it once."""
+"""The pages around an endpoint's signing secrets: rotate, show the new one once, revoke one."""
 
 from typing import Any
 
@@ -12,21 +12,29 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from console.presentation import may
-from endpoints.admin.signing_secrets import REVEAL_MINUTES, RotationForm, allow_one_look, has_a_look, use_the_look
+from endpoints.admin.signing_secrets import (
+    REVEAL_MINUTES,
+    RevocationForm,
+    RotationForm,
+    allow_one_look,
+    has_a_look,
+    use_the_look,
+)
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint, SigningSecret
-from endpoints.rotation import rotate
+from endpoints.rotation import revoke, rotate
 
 PERMISSION = "endpoints.reveal_signing_secret"
 
 
 class SecretViews(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Adds the two pages to an admin of endpoints."""
+    """Adds the pages to an admin of endpoints."""
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
         return [
             path("<int:pk>/rotate/", wrap(self.rotate_view), name="endpoints_endpoint_rotate"),
+            path("<int:pk>/revoke/", wrap(self.revoke_view), name="endpoints_endpoint_revoke"),
             path("<int:pk>/secret/", wrap(never_cache(self.secret_view)), name="endpoints_endpoint_secret"),
             *super().get_urls(),
         ]
@@ -45,6 +53,22 @@ class SecretViews(admin.ModelAdmin):  # type: ignore[type-arg]
             allow_one_look(request, secret)
             return HttpResponseRedirect(reverse("admin:endpoints_endpoint_secret", args=[pk]))
         return self._page(request, "endpoints/admin/rotate.html", endpoint, "Rotate the signing secret", form=form)
+
+    def revoke_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask which secret and why, and stop signing with it."""
+        endpoint = self._endpoint_or_refuse(request, pk)
+        form = RevocationForm(request.POST or None, endpoint, timezone.now())
+        if request.method == "POST" and form.is_valid():
+            secret, reason = form.cleaned_data["secret"], form.cleaned_data["reason"]
+            try:
+                revoke(secret, actor=request.user.get_username(), reason=reason)
+            except TransitionRefused as refusal:
+                messages.error(request, str(refusal))
+            else:
+                self.log_change(request, endpoint, f"Revoked the signing secret {secret.fingerprint}: {reason}")
+                messages.success(request, f"The secret {secret.fingerprint} signs no more.")
+            return HttpResponseRedirect(reverse("admin:endpoints_endpoint_change", args=[pk]))
+        return self._page(request, "endpoints/admin/revoke.html", endpoint, "Revoke a signing secret", form=form)
 
     @sensitive_variables("secret")
     def secret_view(self, request: HttpRequest, pk: int) -> HttpResponse:

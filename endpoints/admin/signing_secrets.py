@@ -42,6 +42,29 @@ class RotationForm(forms.Form):
         return timedelta(hours=self.cleaned_data["overlap"])
 
 
+class RevocationForm(forms.Form):
+    """Which secret stops signing, and why."""
+
+    secret = forms.ModelChoiceField(SigningSecret.objects.none(), empty_label=None, widget=forms.RadioSelect)
+    reason = forms.CharField(max_length=2_000, widget=forms.Textarea(attrs={"rows": 3, "cols": 60}))
+
+    def __init__(self, data: Any, endpoint: Endpoint, now: datetime) -> None:
+        super().__init__(data)
+        live = SigningSecret.objects.live(now).filter(endpoint=endpoint).defer("secret")
+        self.fields["secret"].queryset = live  # type: ignore[attr-defined]
+
+
+def changes_table(endpoint: Endpoint) -> Table:
+    """Who made and who revoked its secrets, newest first."""
+    rows = endpoint.secret_changes.all()[:20]
+    return Table(
+        "Changes of signing secrets",
+        ("When", "What", "Fingerprint", "Who", "Reason"),
+        [(moment(row.at), row.act, row.fingerprint, row.actor, row.reason) for row in rows],
+        empty="It has the secret it was made with.",
+    )
+
+
 def secrets_table(endpoint: Endpoint, now: datetime) -> Table:
     """The endpoint's secrets, newest first, without any of them."""
     # The ciphertext stays in the database: a lost key must not take the page away.

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from endpoints import signing
 from endpoints.addressing import UnusableURL, canonical_url
+from endpoints.certificates import ca_fault
 from endpoints.conf import allowed_networks
 from endpoints.custom_headers import header_fault
 from endpoints.matching import pattern_fault
@@ -79,8 +80,8 @@ class Endpoint(models.Model):
         db_default=models.Value({}, output_field=models.JSONField()),
         blank=True,
         help_text=(
-            "This endpoint's own thresholds: warn_below and disable_below (shares), silent_minutes, least_samples. "
-            "Empty: those of the settings."
+            "This endpoint's own thresholds: warn_below and disable_below (shares), silent_minutes, least_samples, "
+            "probe_minutes, certificate_days. Empty: those of the settings."
         ),
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -90,7 +91,7 @@ class Endpoint(models.Model):
         ordering: ClassVar = ["pk"]
         permissions: ClassVar = [
             ("change_endpoint_state", "Can pause, disable, re-enable and archive endpoints"),
-            ("reveal_signing_secret", "Can reveal and rotate signing secrets"),
+            ("reveal_signing_secret", "Can reveal, rotate and revoke signing secrets"),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant"], name="endpoint_subscribers", condition=~Q(state="archived")),
@@ -135,6 +136,9 @@ class Endpoint(models.Model):
             faults["event_types"] = fault
         if fault := _headers_fault(self.headers):
             faults["headers"] = fault
+        self.ca_certificate = (self.ca_certificate or "").strip()
+        if fault := ca_fault(self.ca_certificate):
+            faults["ca_certificate"] = fault
         if fault := threshold_fault(self.health_thresholds):
             faults["health_thresholds"] = fault
         faults |= self._pace_faults()

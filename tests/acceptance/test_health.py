@@ -7,11 +7,12 @@ import pytest
 from django.db.models import F
 
 from deliveries import publish_many
-from deliveries.models import Delivery, EndpointHealth, EndpointSpan
+from deliveries.models import Delivery, EndpointHealth, EndpointProbe, EndpointSpan
 from deliveries.statuses import Status
-from deliveries.sweeps import health
+from deliveries.sweeps import health, probes
 from demo.receiver.client import ReceiverProcess
 from endpoints import availability
+from endpoints.health import RULE
 from endpoints.models import Endpoint, RetryPolicy, State
 from tests.acceptance.processes import Stack
 from tests.acceptance.waiting import eventually
@@ -79,6 +80,21 @@ def test_an_endpoint_that_goes_bad_is_warned_disabled_mended_and_gets_everything
     assert eventually(lambda: mails_about("is enabled again"), within=60)
     assert len(mails_about("fails too often")) == len(mails_about("is disabled")) == 1
     assert state() == State.ACTIVE
+
+
+def test_a_disabled_endpoint_that_was_mended_is_found_by_a_probe_and_gets_everything(
+    subscribe: Callable[..., Endpoint], name: str
+):
+    endpoint = subscribe(health_thresholds={"probe_minutes": 1})
+    availability.disable(endpoint, actor=RULE, reason="None succeeded.")
+    publish(name, 4)
+    probes.sweep()
+    EndpointProbe.objects.filter(endpoint=endpoint).update(next_at=F("disabled_at"))
+
+    probes.sweep()
+
+    eventually(lambda: delivered(endpoint) == 4)
+    assert Endpoint.objects.get(pk=endpoint.pk).state_changed_by == RULE
 
 
 def delivered(endpoint: Endpoint) -> int:

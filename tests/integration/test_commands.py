@@ -13,6 +13,7 @@ from deliveries.outcomes import Kind
 from deliveries.statuses import Status
 from endpoints import availability
 from endpoints.models import Endpoint, SigningSecret, State
+from endpoints.rotation import rotate
 from tests.factories import backdate, make_dead_letter, make_delivered, make_endpoint, make_event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
@@ -323,3 +324,41 @@ class TestRotateSecret:
             run("rotate_secret", str(endpoint.pk))
 
         assert endpoint.signing_secrets.count() == 1
+
+
+class TestSecretsOfAnEndpoint:
+    def test_rotate_prints_the_secret_alone_and_revoke_stops_one_by_its_fingerprint(self):
+        endpoint = make_endpoint()
+        old = endpoint.signing_secrets.get()
+
+        printed = run("endpoint", "rotate", str(endpoint.pk), "--overlap-hours", "1").strip()
+        said = figures("endpoint", "revoke", str(endpoint.pk), old.fingerprint, "--reason", "It was in a log.")
+
+        (left,) = SigningSecret.objects.live(timezone.now()).filter(endpoint=endpoint)
+        assert left.secret == printed
+        assert said == {"id": endpoint.pk, "revoked": old.fingerprint, "dry_run": False}
+        revoked, rotated = endpoint.secret_changes.all()
+        assert (rotated.act, revoked.act, revoked.reason) == ("rotated", "revoked", "It was in a log.")
+        assert revoked.actor.startswith("command:")
+
+    def test_a_dry_run_changes_nothing_and_leaves_no_row(self):
+        endpoint = make_endpoint()
+        old = endpoint.signing_secrets.get()
+        run("endpoint", "rotate", str(endpoint.pk), "--dry-run")
+        assert endpoint.signing_secrets.count() == 1
+        rotate(endpoint, actor="anna")
+
+        run("endpoint", "revoke", str(endpoint.pk), old.fingerprint, "--reason", "x", "--dry-run")
+
+        assert SigningSecret.objects.live(timezone.now()).filter(endpoint=endpoint).count() == 2
+        assert endpoint.secret_changes.count() == 1
+
+    def test_the_last_one_and_an_unknown_one_are_refused_in_words(self):
+        endpoint = make_endpoint()
+        known = endpoint.signing_secrets.get().fingerprint
+
+        for fingerprint, words in ((known, "rotate first"), ("abc", f"no secret abc; those that sign are: {known}")):
+            with pytest.raises(CommandError, match=words):
+                run("endpoint", "revoke", str(endpoint.pk), fingerprint, "--reason", "leaked")
+        with pytest.raises(CommandError, match="reason"):
+            run("endpoint", "revoke", str(endpoint.pk), known)

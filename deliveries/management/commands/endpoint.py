@@ -12,6 +12,7 @@ from django.utils import timezone
 from deliveries.management.traffic import traffic
 from endpoints import availability
 from endpoints.errors import TransitionRefused
+from endpoints.management import rotating
 from endpoints.management.actor import command_actor
 from endpoints.management.description import details, line, paragraph, summary
 from endpoints.models import Endpoint, RetryPolicy, State
@@ -25,7 +26,10 @@ MOVES = {
 
 
 class Command(BaseCommand):
-    help = "Create an endpoint, list or show endpoints, or move one: pause, disable, enable, archive."
+    help = (
+        "Create an endpoint, list or show endpoints, move one (pause, disable, enable, archive), or rotate or revoke "
+        "one of its signing secrets."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -45,6 +49,15 @@ class Command(BaseCommand):
             move.add_argument("--dry-run", action="store_true", help="Only say whether it could be done.")
             move.add_argument("--json", action="store_true", help="Print a JSON object.")
 
+        rotate = actions.add_parser(
+            "rotate", help="Make a new signing secret and print it, once; the old ones sign on."
+        )
+        rotate.add_argument("id", type=int)
+        rotating.add_rotate_arguments(rotate)
+        revoke = actions.add_parser("revoke", help="Stop signing with one secret at once, as when it leaked.")
+        revoke.add_argument("id", type=int)
+        rotating.add_revoke_arguments(revoke)
+
     def handle(self, *, action: str, **options: Any) -> None:
         if action in MOVES:
             self._move(action, options)
@@ -52,6 +65,8 @@ class Command(BaseCommand):
             self._create(options)
         elif action == "list":
             self._list(options)
+        elif action in ("rotate", "revoke"):
+            self._change_secret(action, options)
         else:
             endpoint = _get(options["id"])
             fields = details(endpoint, timezone.now()) | traffic(endpoint)
@@ -91,6 +106,17 @@ class Command(BaseCommand):
         would = "would go" if options["dry_run"] else "went"
         text = f"Endpoint {options['id']} {would} from {change.from_state} to {change.to_state}."
         self._print(fields, text, options["json"])
+
+    def _change_secret(self, action: str, options: dict[str, Any]) -> None:
+        id, dry_run = options["id"], options["dry_run"]
+        if action == "rotate":
+            said = rotating.rotate_by_command(id, overlap_hours=options["overlap_hours"], dry_run=dry_run)
+        else:
+            reason = options["reason"]
+            said = rotating.revoke_by_command(id, options["fingerprint"], reason=reason, dry_run=dry_run)
+        self._print(said.figures, said.text, options["json"])
+        if said.remark and not options["json"]:
+            self.stderr.write(said.remark)
 
     def _print(self, fields: dict[str, Any], text: str, as_json: bool) -> None:
         self.stdout.write(json.dumps(fields) if as_json else text)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
-from deliveries.sweeps import alarms, due, expired, health, lapsed, notices, outlook, unannounced
+from deliveries.sweeps import alarms, certificates, due, expired, health, lapsed, notices, outlook, probes, unannounced
 
 SWEEPS: Final[dict[str, Callable[[], Any]]] = {
     "lapsed": lapsed.sweep,
@@ -16,6 +16,8 @@ SWEEPS: Final[dict[str, Callable[[], Any]]] = {
     "unannounced": unannounced.sweep,
     "due": due.sweep,
     "health": health.sweep,
+    "probes": probes.sweep,
+    "certificates": certificates.sweep,
     "alarms": alarms.sweep,
     "notices": notices.sweep,
 }

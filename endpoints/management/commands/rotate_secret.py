@@ -1,16 +1,12 @@
-"""Give an endpoint a new signing secret from the command line."""
+"""Give an endpoint a new signing secret from the command line; `endpoint rotate` is the same."""
 
 import json
 from argparse import ArgumentParser
-from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
+from django.core.management.base import BaseCommand
 
-from endpoints.errors import TransitionRefused
-from endpoints.management.actor import command_actor
-from endpoints.rotation import DEFAULT_OVERLAP, rotate
+from endpoints.management.rotating import add_rotate_arguments, rotate_by_command
 
 
 class Command(BaseCommand):
@@ -18,30 +14,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("endpoint", type=int, help="The endpoint's number.")
-        default = DEFAULT_OVERLAP / timedelta(hours=1)
-        parser.add_argument(
-            "--overlap-hours",
-            type=float,
-            default=default,
-            help=f"How long old secrets still sign beside it, 0 to 720; {default:g} by default.",
-        )
-        parser.add_argument("--dry-run", action="store_true", help="Only say whether it could be done.")
-        parser.add_argument("--json", action="store_true", help="Print a JSON object.")
+        add_rotate_arguments(parser)
 
-    def handle(self, *, endpoint: int, overlap_hours: float, **options: Any) -> None:
-        try:
-            with transaction.atomic():
-                overlap = timedelta(hours=overlap_hours)
-                made = rotate(endpoint, actor=command_actor(), overlap=overlap)
-                transaction.set_rollback(options["dry_run"])
-        except (TransitionRefused, ValueError, OverflowError) as error:
-            raise CommandError(str(error)) from error
-        if options["dry_run"]:
-            self.stdout.write(json.dumps({"dry_run": True}) if options["json"] else "It would be rotated.")
-            return
-        if options["json"]:
-            self.stdout.write(json.dumps({"fingerprint": made.fingerprint, "secret": made.secret}))
-            return
-        # The secret alone on standard output: it can be piped to where it is needed without passing a screen.
-        self.stdout.write(made.secret)
-        self.stderr.write(f"New secret {made.fingerprint}; the old ones sign on for {overlap_hours:g} h.")
+    def handle(self, *, endpoint: int, **options: Any) -> None:
+        said = rotate_by_command(endpoint, overlap_hours=options["overlap_hours"], dry_run=options["dry_run"])
+        self.stdout.write(json.dumps(said.figures) if options["json"] else said.text)
+        if said.remark and not options["json"]:
+            self.stderr.write(said.remark)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from endpoints.models import Endpoint
 from tests.factories import make_endpoint, make_event
 from tests.integration.admin.pages import address, page
+from tests.integration.transport.certificates import Authority
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
@@ -57,6 +58,8 @@ def test_an_endpoint_is_made_with_what_was_typed(operator: Client):
         ("timeout_seconds", "31"),
         ("timeout_seconds", ""),
         ("owner_email", "nobody"),
+        ("ca_certificate", "/etc/ssl/ca.pem"),
+        ("ca_certificate", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"),
         ("headers", "X-Api-Key: abc"),
         ("headers", "[]"),
         ("headers", '{"Webhook-Signature": "v1,forged"}'),
@@ -70,6 +73,16 @@ def test_a_broken_rule_is_said_beside_its_field(operator: Client, field: str, ty
 
     assert list(answer.context["adminform"].form.errors) == [field]
     assert not Endpoint.objects.exists()
+
+
+def test_a_private_authority_is_taken_as_pem_and_may_be_taken_away(operator: Client):
+    endpoint, pem = make_endpoint(), Authority().pem
+
+    _save(operator, endpoint, ca_certificate=f"  {pem}  ")
+    assert endpoint.ca_certificate == pem.strip()
+
+    _save(operator, endpoint, ca_certificate="")
+    assert endpoint.ca_certificate == ""
 
 
 def test_stored_header_values_never_reach_a_page(operator: Client, signed_in):

@@ -1,14 +1,16 @@
 """Health in the admin: the score in the list, the verdict and the last hour on the page, and what people were told."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from deliveries.models import Notice
+from deliveries.models import EndpointCertificate, Notice
 from deliveries.sweeps import health, notices
 from endpoints import availability
+from endpoints.health import RULE
 from endpoints.models import Endpoint
 from tests.factories import make_dead_letter, make_endpoint, make_span
 from tests.integration.admin.pages import page
@@ -49,6 +51,19 @@ def test_the_page_says_the_verdict_and_the_last_hour(operator, sick):
         "rejected 1, the oldest from",
     ):
         assert said in text, said
+
+
+def test_the_page_says_when_it_is_tried_next_and_when_its_certificate_ends(operator):
+    endpoint = make_endpoint(url="https://127.0.0.1:9/hook")
+    assert "TLS certificate" not in page(operator, endpoint)
+    ends_at = datetime(2027, 5, 6, 7, 8, tzinfo=UTC)
+    EndpointCertificate.objects.create(endpoint=endpoint, ends_at=ends_at, seen_at=timezone.now())
+    availability.disable(endpoint, actor=RULE, reason="None succeeded.")
+
+    text = page(operator, endpoint)
+
+    assert "It is not tried again by itself: probing is off." in text
+    assert re.search(r"TLS certificate.*2027-05-06.*last seen", text, re.DOTALL)
 
 
 def test_the_page_of_what_was_never_judged_says_so(operator):

@@ -8,7 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from endpoints.models import Endpoint
+from endpoints.models import Endpoint, SigningSecret
+from endpoints.rotation import rotate
 from tests.factories import make_endpoint
 from tests.integration.admin.pages import messages_of, page
 from tests.integration.admin.test_endpoint_form import ADD, GOOD
@@ -115,3 +116,56 @@ def test_rotating_keeps_the_old_secret_for_as_long_as_was_chosen(signed_in):
     assert new != old.secret
     assert "Rotated the signing secret" in LogEntry.objects.latest("pk").change_message
     assert new in client.post(_secret_page(endpoint)).content.decode()
+
+
+class TestRevoking:
+    @pytest.fixture
+    def rotated(self):
+        endpoint = make_endpoint()
+        old = endpoint.signing_secrets.get()
+        return endpoint, old, rotate(endpoint, actor="anna")
+
+    def revoke_page(self, endpoint: Endpoint) -> str:
+        return reverse("admin:endpoints_endpoint_revoke", args=[endpoint.pk])
+
+    def test_one_secret_is_stopped_with_a_reason_that_is_kept(self, signed_in, rotated):
+        client, (endpoint, old, new) = signed_in(PERMISSION), rotated
+        asked = client.get(self.revoke_page(endpoint)).content.decode()
+        assert old.fingerprint in asked
+        assert "whsec_" not in asked
+
+        answer = client.post(self.revoke_page(endpoint), {"secret": old.pk, "reason": "It was in a log."}, follow=True)
+
+        assert messages_of(answer) == [f"The secret {old.fingerprint} signs no more."]
+        live = SigningSecret.objects.live(timezone.now()).filter(endpoint=endpoint)
+        assert [row.fingerprint for row in live] == [new.fingerprint]
+        assert "It was in a log." in page(client, endpoint)
+        assert endpoint.secret_changes.first().act == "revoked"
+        assert old.fingerprint in LogEntry.objects.latest("pk").change_message
+
+    def test_the_last_one_stays_and_a_reason_is_needed(self, signed_in, rotated):
+        client, (endpoint, old, new) = signed_in(PERMISSION), rotated
+
+        answer = client.post(self.revoke_page(endpoint), {"secret": new.pk, "reason": "leaked"}, follow=True)
+        assert "rotate first" in messages_of(answer)[0]
+        assert client.post(self.revoke_page(endpoint), {"secret": old.pk, "reason": " "}).status_code == 200
+
+        assert SigningSecret.objects.live(timezone.now()).filter(endpoint=endpoint).count() == 2
+
+    def test_a_secret_of_another_endpoint_is_no_choice(self, signed_in, rotated):
+        endpoint, _, _ = rotated
+        other = make_endpoint(tenant="other").signing_secrets.get()
+
+        answer = signed_in(PERMISSION).post(self.revoke_page(endpoint), {"secret": other.pk, "reason": "leaked"})
+
+        assert answer.status_code == 200
+        assert SigningSecret.objects.live(timezone.now()).filter(pk=other.pk).exists()
+
+    def test_the_button_is_for_those_who_may_and_where_there_is_a_choice(self, signed_in, rotated):
+        endpoint, _, _ = rotated
+        assert "Revoke" in page(signed_in(PERMISSION), endpoint)
+        assert "Revoke" not in page(signed_in(PERMISSION), make_endpoint(tenant="other"))
+        onlooker = signed_in()
+        assert "Revoke" not in page(onlooker, endpoint)
+        for method in (onlooker.get, onlooker.post):
+            assert method(self.revoke_page(endpoint)).status_code == 403

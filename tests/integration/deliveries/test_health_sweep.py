@@ -118,6 +118,32 @@ class TestDisabling:
         assert (level_of(endpoint), level_of(only)) == ("healthy", "unknown")
         assert {state_of(endpoint), state_of(only)} == {"active"}
 
+    def test_our_own_faults_do_not_hide_those_of_the_endpoint_either(self, dead):
+        minute(dead, 30, internal=10_000, blocked=10_000)
+
+        assert health.sweep(NOW).disabled == 1
+
+    @pytest.mark.parametrize(
+        ("kind", "sign", "words"),
+        [
+            ("timeout", "timeouts", "answers too slowly, or not at all"),
+            ("dns", "dns", "does not resolve any more"),
+            ("tls", "tls", "check the certificate's dates, name and issuer"),
+            ("auth", "auth", "check for a rotated secret"),
+            ("throttled", "throttling", "set a rate limit"),
+            ("connection", "none", "several kinds"),
+        ],
+    )
+    def test_the_ledger_says_what_the_failures_look_like(self, kind, sign, words):
+        endpoint = make_endpoint()
+        for ago in range(1, 41, 3):
+            minute(endpoint, ago, **{kind: 5})
+
+        health.sweep(NOW)
+
+        assert EndpointHealth.objects.get().sign == sign
+        assert words in StateChange.objects.get().reason
+
     def test_when_most_endpoints_cannot_be_reached_nobody_is_disabled(self):
         endpoints = [make_endpoint(tenant=str(number)) for number in range(3)]
         for endpoint in endpoints:

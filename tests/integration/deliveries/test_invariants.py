@@ -13,6 +13,7 @@ from django.utils import timezone
 from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Notice, Operation
 from deliveries.statuses import Status
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
+from endpoints.rotation import rotate
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
@@ -54,6 +55,12 @@ def letter() -> models.QuerySet:
 
 def event() -> models.QuerySet:
     return Event.objects.filter(pk=make_event().pk)
+
+
+def secret_change() -> models.QuerySet:
+    endpoint = make_endpoint()
+    rotate(endpoint, actor="a test")
+    return endpoint.secret_changes.all()
 
 
 def operation() -> models.QuerySet:
@@ -140,6 +147,8 @@ ILLEGAL: list[tuple[str, Callable[[], models.QuerySet], dict[str, Any]]] = [
     ("retry_policy_jitter_is_a_share", policy, {"jitter": 1.1}),
     ("retry_policy_deadline_is_positive", policy, {"deadline_seconds": 0}),
     ("retry_policy_timeout_is_1_to_30_s", policy, {"timeout_seconds": 31}),
+    ("secret_change_act_is_known", secret_change, {"act": "lost"}),
+    ("secret_change_says_who_and_why", secret_change, {"reason": ""}),
     ("signing_secret_expires_after_creation", secret, {"expires_at": NOW - timedelta(days=1)}),
 ]
 

@@ -82,14 +82,46 @@ def test_a_leaked_secret_can_be_revoked_but_not_the_only_one():
     endpoint = make_endpoint()
     leaked = endpoint.signing_secrets.get()
     with pytest.raises(TransitionRefused, match="rotate first"):
-        revoke(leaked, actor="anna")
+        revoke(leaked, actor="anna", reason="leaked")
     new = rotate(endpoint, actor="anna")
 
-    revoke(leaked, actor="anna")
+    revoke(leaked, actor="anna", reason="leaked")
 
     assert live(endpoint, timezone.now()) == [new.fingerprint]
     with pytest.raises(TransitionRefused, match="expired already"):
-        revoke(leaked, actor="anna")
+        revoke(leaked, actor="anna", reason="leaked")
+
+
+def test_the_last_one_that_signs_for_good_stays_also_when_an_older_one_signs_on_for_a_while():
+    endpoint = make_endpoint()
+    new = rotate(endpoint, actor="anna")
+
+    with pytest.raises(TransitionRefused, match="rotate first"):
+        revoke(new, actor="anna", reason="leaked")
+
+    assert len(live(endpoint, timezone.now())) == 2
+
+
+def test_each_rotation_and_revocation_leaves_a_row_with_who_why_and_when():
+    endpoint = make_endpoint()
+    old, now = endpoint.signing_secrets.get(), timezone.now()
+    new = rotate(endpoint, actor="anna", now=now)
+    revoke(old, actor="bert", reason="It was in a log.", now=now + HOUR)
+
+    rows = [(row.act, row.fingerprint, row.actor, row.reason, row.at) for row in endpoint.secret_changes.all()]
+    assert rows[0] == ("revoked", old.fingerprint, "bert", "It was in a log.", now + HOUR)
+    assert rows[1][:3] == ("rotated", new.fingerprint, "anna")
+    assert rows[1][4] == now
+
+
+@pytest.mark.parametrize(("actor", "reason"), [("", "leaked"), ("anna", " ")])
+def test_nobody_revokes_without_a_name_and_a_reason(actor, reason):
+    endpoint = make_endpoint()
+    old = endpoint.signing_secrets.get()
+    rotate(endpoint, actor="anna")
+
+    with pytest.raises(ValueError, match="reason"):
+        revoke(old, actor=actor, reason=reason)
 
 
 def test_an_archived_endpoint_gets_no_new_secret():

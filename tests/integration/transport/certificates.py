@@ -24,12 +24,12 @@ class Authority:
         return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def server_context(
-        self, folder: Path, *names: str, expired: bool = False, self_signed: bool = False
+        self, folder: Path, *names: str, expired: bool = False, self_signed: bool = False, end: datetime | None = None
     ) -> ssl.SSLContext:
         """The receiver's side of TLS, with a certificate for these names."""
         key = ec.generate_private_key(ec.SECP256R1())
         issuer, issuer_key = (_name(names[0]), key) if self_signed else (self.name, self.key)
-        certificate = _build(_name(names[0]), issuer, key, issuer_key, names=names, expired=expired)
+        certificate = _build(_name(names[0]), issuer, key, issuer_key, names=names, expired=expired, end=end)
         path = folder / "server.pem"
         path.write_bytes(
             certificate.public_bytes(serialization.Encoding.PEM)
@@ -46,9 +46,9 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _build(subject, issuer, key, issuer_key, *, names=(), authority=False, expired=False) -> x509.Certificate:
+def _build(subject, issuer, key, issuer_key, *, names=(), authority=False, expired=False, end=None) -> x509.Certificate:
     now = datetime.now(UTC)
-    end = now - timedelta(days=1) if expired else now + timedelta(days=1)
+    end = end or (now - timedelta(days=1) if expired else now + timedelta(days=1))
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -1,5 +1,7 @@
 """Certificates are always checked, against the name."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from deliveries.outcomes import Failure
@@ -92,10 +94,14 @@ def test_a_private_authority_is_not_trusted_by_others(receive_tls, named, post, 
     assert len(receiver.requests) == 1
 
 
-def test_a_certificate_that_cannot_be_read_is_a_failure_of_ours(receive_tls, named, post):
+@pytest.mark.parametrize("ca_pem", ["no PEM", "nö PEM"])
+def test_a_certificate_that_cannot_be_read_is_a_failure_of_ours(receive_tls, named, post, ca_pem):
     receiver = receive_tls(NAME)
 
-    assert post(receiver.url(host=NAME), through=named, ca_pem="no PEM").failure is Failure.INTERNAL
+    exchange = post(receiver.url(host=NAME), through=named, ca_pem=ca_pem)
+
+    assert exchange.failure is Failure.INTERNAL
+    assert "not readable PEM" in exchange.error
     assert receiver.connections == 0
 
 
@@ -159,3 +165,21 @@ def test_a_body_that_drips_over_tls_does_not_outlive_the_deadline(receive_tls, n
 
     assert exchange.status_code == 200
     assert 500 <= exchange.duration_ms < 2000
+
+
+END = datetime(2027, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+def test_a_new_connection_tells_when_the_certificate_ends_and_a_kept_one_is_not_asked_again(
+    receive_tls, named, post, authority
+):
+    receiver = receive_tls(NAME, end=END)
+
+    ends = [post(receiver.url(host=NAME), through=named, ca_pem=authority.pem).certificate_ends_at for _ in range(3)]
+
+    assert ends == [END, None, None]
+
+
+def test_what_was_not_trusted_or_not_encrypted_tells_nothing_of_a_certificate(receive_tls, receive, named, post):
+    assert post(receive_tls(NAME).url(host=NAME), through=named).certificate_ends_at is None
+    assert post(receive(answering()).url()).certificate_ends_at is None

@@ -64,6 +64,39 @@ def test_failures_that_look_alike_are_told_apart(kind, sign):
     assert verdict(delivered=50, recently=5, **{kind: 70, "connection": 30}).sign is Sign.NONE
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("auth", "401 or 403: check for a rotated secret"),
+        ("timeout", "timeouts: the endpoint answers too slowly, or not at all"),
+        ("tls", "TLS: check the certificate's dates, name and issuer"),
+        ("dns", "DNS: the host name does not resolve any more"),
+        ("throttled", "429: the endpoint wants fewer requests"),
+        ("connection", "of several kinds"),
+    ],
+)
+def test_the_reason_tells_the_owner_what_to_look_at_on_warning_and_on_disabling(kind, words):
+    for judged in (verdict(delivered=50, recently=5, **{kind: 50}), verdict(**{kind: 50})):
+        assert words in judged.reason
+
+
+def test_timeouts_and_a_host_name_that_is_gone_are_told_apart():
+    slow, gone = verdict(timeout=90, dns=10), verdict(timeout=10, dns=90)
+
+    assert (slow.sign, gone.sign) == (Sign.TIMEOUTS, Sign.DNS)
+    assert slow.reason != gone.reason
+    assert verdict(timeout=50, dns=50).sign is Sign.NONE
+
+
+def test_failures_of_tls_are_laid_to_the_certificate_only_when_it_is_known_to_be_over():
+    def sign(is_over, **failed):
+        return judge(Record(0, failed, is_certificate_over=is_over), RULES).sign
+
+    assert sign(True, tls=50) is Sign.CERTIFICATE
+    assert sign(False, tls=50) is Sign.TLS
+    assert sign(True, timeout=50) is Sign.TIMEOUTS
+
+
 def test_the_score_is_the_success_rate_in_percent():
     assert verdict(delivered=70, recently=5, timeout=30).score == 70
     assert verdict(timeout=3).score is None
@@ -132,6 +165,8 @@ def test_an_endpoint_may_have_thresholds_of_its_own():
         ({"warn_below": True}, "warn_below"),
         ({"silent_minutes": 61}, "silent_minutes"),
         ({"least_samples": 0}, "least_samples"),
+        ({"probe_minutes": -1}, "probe_minutes"),
+        ({"certificate_days": 366}, "certificate_days"),
         ([], "object"),
         (None, "object"),
     ],
