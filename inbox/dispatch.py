@@ -19,8 +19,8 @@ from redis.retry import Retry
 
 logger = logging.getLogger(__name__)
 
-BELL_SECONDS: Final = 30
-"""How long a bell counts as ringing: after that a message that got lost is sent again."""
+BELL_SECONDS: Final = 10
+"""How long a bell counts as ringing: after that a message that got lost, or whose worker died, is sent again."""
 
 QUIET_SECONDS: Final = 5.0
 """How long this process leaves a broker alone that did not answer: the door must not wait for it at every request."""

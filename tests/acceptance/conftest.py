@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy, State
 from tests.acceptance.clearing import clear, end_other_sessions
-from tests.acceptance.processes import Stack
+from tests.acceptance.processes import RECEIVING, Stack
 
 _numbers = itertools.count(1)
 _running: list[tuple[Stack, DjangoDbBlocker]] = []
@@ -43,6 +43,13 @@ def stack(
         _running.append((Stack(tmp_path_factory.mktemp("stack")), django_db_blocker))
     _running[0][0].start()
     return _running[0][0]
+
+
+@pytest.fixture
+def door(stack: Stack) -> str:
+    """The address of a web process that runs as in production, with a worker for what it lets in."""
+    stack.start(*RECEIVING)
+    return f"http://127.0.0.1:{stack.port}"
 
 
 @pytest.fixture(scope="session")
