@@ -1,14 +1,9 @@
 """The inbox as a provider sees it: gunicorn at the door, real workers behind it, and every effect exactly once."""
 
 import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-import requests
-
-from endpoints.signing import new_secret, sign
 from inbox import dispatch
 from inbox.models import DeadLetter, ReceivedEvent, Source
 from inbox.redrive import redrive
@@ -16,38 +11,6 @@ from tests.acceptance.hurrying import take_back_received
 from tests.acceptance.waiting import eventually
 from tests.bookshop.inbox_handlers import SOURCE
 from tests.bookshop.models import Effect
-
-Post = Callable[..., int]
-
-
-@pytest.fixture
-def post(door: str) -> Post:
-    """`post("order.paid", "evt_1")` signs, posts and gives the status."""
-    source, is_new = Source.objects.get_or_create(
-        slug=SOURCE, defaults={"scheme": "standard-webhooks", "concurrency": 3}
-    )
-    # One for all: the door takes a second to notice another.
-    secret = source.secrets.create(secret=new_secret()).secret if is_new else source.secrets.get().secret
-
-    def send(type: str, id: str, *, body: bytes | Iterator[bytes] | None = None, path: str = SOURCE) -> int:
-        content = json.dumps({"type": type, "data": {"id": id}}).encode()
-        now = int(time.time())
-        headers = {
-            "webhook-id": id,
-            "webhook-timestamp": str(now),
-            "webhook-signature": sign([secret], id, now, content),
-            "content-type": "application/json",
-        }
-        answer = requests.post(
-            f"{door}/inbox/{path}",
-            data=content if body is None else body,
-            headers=headers,
-            timeout=10,
-            allow_redirects=False,
-        )
-        return answer.status_code
-
-    return send
 
 
 def effects(ids: Sequence[str]) -> list[str]:
