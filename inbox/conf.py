@@ -22,6 +22,9 @@ class Conf:
     task_budget_seconds: float = 5.0
     """How long one task works before it hands over to the next: workers share their threads with other work."""
 
+    admin_rate_per_second: float = 50.0
+    """The pace of redrives of more than twenty events from the admin."""
+
     key_fetchers: tuple[str, ...] = ()
     """Dotted paths of the functions that sources may name to fetch a provider's keys. Sources are rows, which people
     edit in the admin, and an import runs what it imports: so nothing is imported that is not listed here."""

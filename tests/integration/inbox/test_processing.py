@@ -419,6 +419,16 @@ class TestFetchOnReceipt:
         assert (kept, sender.event("a").status, sender.event("a").reason) == ([], "processed", COVERED)
 
 
+def test_an_event_that_waited_for_days_is_processed_whatever_its_timestamp(sender, handles, work):
+    handles(sender)(lambda event: None)
+    sender.post(id="msg_1")
+    ReceivedEvent.objects.update(received_at=timezone.now() - timedelta(days=15))
+
+    work(sender)
+
+    assert sender.event("msg_1").status == "processed"
+
+
 def test_a_handler_may_say_that_its_event_is_stale(sender, handles, work):
     handles(sender)(lambda event: Result.STALE)
     sender.post(id="msg_1")
