@@ -161,7 +161,7 @@ def go_program(folder: Path, main: str) -> list[str]:
     (folder / "verifying.go").write_text(example(PAGE, "go", 'package main\n\nimport (\n\t"crypto/hmac"'))
     (folder / "main.go").write_text(main)
     command = ["go", "build", "-o", str(folder / "receiver"), "verifying.go", "main.go"]
-    subprocess.run(command, cwd=folder, env={**os.environ, "GOTOOLCHAIN": "local", "GO111MODULE": "off"}, check=True)
+    subprocess.run(command, cwd=folder, env={**os.environ, "GOTOOLCHAIN": "local"}, check=True)
     return [str(folder / "receiver")]
 
 
