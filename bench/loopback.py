@@ -64,7 +64,7 @@ def run() -> dict[str, float]:
         finally:
             crew.end()
     found = account(LOOPBACK, ids)
-    figures = {
+    figures: dict[str, float] = {
         "events": events,
         "effects": found.effects,
         "missing": len(found.missing),

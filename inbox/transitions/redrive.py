@@ -36,7 +36,12 @@ def redrive(
 
     The first is due in `first_seconds`, each other one `step_seconds` after the one before it.
     """
-    given = {"letters": list(dead_letter_ids), "operation": operation_id}
+    given = {
+        "letters": list(dead_letter_ids),
+        "operation": operation_id,
+        "first": float(first_seconds),
+        "step": float(step_seconds),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_REDRIVE, {**given, "first": float(first_seconds), "step": float(step_seconds)})
+        cursor.execute(_REDRIVE, given)
         return [(letter, source) for letter, source in cursor.fetchall()]

@@ -1,5 +1,7 @@
 """Holdfast delivers to Holdfast: what the sender promises at least once, the inbox makes exactly once."""
 
+from functools import partial
+
 import pytest
 
 from deliveries import publish_many
@@ -46,8 +48,7 @@ def test_each_event_has_its_effect_once_though_answers_are_lost_and_every_proces
 ):
     ids = publish(name)
     for number, victim in enumerate(["healthy", "web", "inbox"], start=1):
-        effects = number * EFFECTS_BETWEEN_KILLS
-        eventually(lambda effects=effects: there_are(effects))
+        eventually(partial(there_are, number * EFFECTS_BETWEEN_KILLS))
         stack.kill(victim)
         stack.start(victim)
         take_back_deliveries(endpoint)

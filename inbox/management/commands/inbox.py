@@ -98,8 +98,12 @@ class Command(BaseCommand):
         return f"Key {made.fingerprint} added; older ones are believed for {options['overlap_hours']:g} h more."
 
     def _sweep(self, options: dict[str, Any]) -> str:
-        sweeps = {"lapsed": lapsed.sweep, "due": due.sweep, "unannounced": unannounced.sweep, "old": old.sweep}
-        found = {name: asdict(sweep()) for name, sweep in sweeps.items()}
+        found = {
+            "lapsed": asdict(lapsed.sweep()),
+            "due": asdict(due.sweep()),
+            "unannounced": asdict(unannounced.sweep()),
+            "old": asdict(old.sweep()),
+        }
         if options["json"]:
             return json.dumps(found)
         return "\n".join(

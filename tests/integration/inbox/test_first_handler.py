@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 import stripe
@@ -16,8 +17,8 @@ from tests.examples import example
 pytestmark = pytest.mark.django_db
 
 
-def run(beginning):
-    names = {}
+def run(beginning: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
     exec(example("docs/receiving.md", "python", beginning), names)  # noqa: S102 - it is our own documentation
     return names
 

@@ -279,6 +279,58 @@ def test_events_of_one_key_wait_for_each_other_and_others_do_not(new_sender, han
     assert done == ["b1", "none", "a1", "a2"]
 
 
+def test_an_event_that_was_given_up_does_not_hold_up_the_later_ones_of_its_key(new_sender, handles, work):
+    sender, done = new_sender(ordering_path="data.order"), []
+
+    @handles(sender)
+    def note(event):
+        if event.id == "a1":
+            raise Logic("Broken.")
+        done.append(event.id)
+
+    for id in ("a1", "a2"):
+        sender.post({"order": 1}, id=id)
+    work(sender)
+
+    assert (sender.event("a1").status, done) == ("dead", ["a2"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_many_workers_events_of_one_key_keep_the_order_of_their_arrival(empty_redis, handles):
+    sender, lock, began = make_sender(concurrency=4, ordering_path="data.order"), threading.Lock(), []
+    running, collisions = set(), []
+
+    @handles(sender)
+    def note(event):
+        order = event.data["data"]["order"]
+        with lock:
+            collisions.extend([event.id] if order in running else [])
+            running.add(order)
+            began.append((order, event.id))
+        Group.objects.create(name=event.id)
+        with lock:
+            running.remove(order)
+
+    sent = [(number % 3, f"msg_{number:02d}") for number in range(24)]
+    for order, id in sent:
+        sender.post({"order": order}, id=id)
+
+    def worker():
+        while ReceivedEvent.objects.exclude(status="processed").exists():
+            process(sender.source.pk)
+        connection.close()
+
+    threads = [threading.Thread(target=worker) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(began) == sorted(sent)
+    assert sorted(began, key=lambda each: each[0]) == sorted(sent, key=lambda each: each[0])
+    assert collisions == []
+
+
 def test_no_more_events_are_taken_at_once_than_the_source_allows(new_sender):
     sender = new_sender(concurrency=2)
     for _ in range(5):
