@@ -1,6 +1,7 @@
 """dead → received: events of open dead letters go back to work with a fresh budget."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
 
@@ -36,7 +37,7 @@ def redrive(
 
     The first is due in `first_seconds`, each other one `step_seconds` after the one before it.
     """
-    given = {
+    given: dict[str, Any] = {
         "letters": list(dead_letter_ids),
         "operation": operation_id,
         "first": float(first_seconds),
