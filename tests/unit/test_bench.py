@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from bench import __main__ as command
+from bench import ground
 from bench.cpu import CpuSeconds
 from bench.crew import REPOSITORY, Crew, CrewFailed
 from bench.errors import PromiseBroken
@@ -108,9 +109,9 @@ def test_a_bench_whose_promise_was_broken_says_how_often_and_fails(monkeypatch, 
     def broken():
         raise PromiseBroken("Not every event had its effect exactly once.", {"missing": 1})
 
-    monkeypatch.setattr(command.ground, "prepared", nullcontext)
+    monkeypatch.setattr(ground, "prepared", nullcontext)
     monkeypatch.setattr(command, "import_module", lambda name: SimpleNamespace(run=broken))
-    monkeypatch.setattr(command.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
 
     assert command.main(["loopback"]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == '{"missing": 1}'
