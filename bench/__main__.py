@@ -7,9 +7,9 @@ import sys
 from importlib import import_module
 
 from bench import ground
-from bench.errors import BenchFailed
+from bench.errors import BenchFailed, PromiseBroken
 
-BENCHES = ("drain", "pacing", "isolation", "recovery", "door", "prune", "memory")
+BENCHES = ("drain", "pacing", "isolation", "recovery", "door", "loopback", "prune", "memory")
 
 
 def main(argv: list[str]) -> int:
@@ -28,6 +28,8 @@ def main(argv: list[str]) -> int:
                 figures |= import_module(f"bench.{name}").run()
     except BenchFailed as failure:
         print(f"\n{failure}", file=sys.stderr)
+        if isinstance(failure, PromiseBroken):
+            print(json.dumps(figures | failure.figures))
         return 1
     print(json.dumps(figures))
     return 0

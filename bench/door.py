@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import socket
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,8 @@ from bench.knocking import Knock, knock
 from bench.legs.celery_leash import leashed_worker
 from endpoints.signing import new_secret, sign
 from inbox.models import ReceivedEvent, Source
+from webhooks_project import roles
+from webhooks_project.ports import unused_port
 
 PER_SECOND = 200.0
 SECONDS = 15.0
@@ -58,12 +59,11 @@ def run() -> dict[str, float]:
 @contextmanager
 def _stack() -> Iterator[int]:
     """The web process and a worker for what it lets in; gives the port."""
-    port = _free_port()
+    port = unused_port()
     settings = ["env", "DJANGO_SETTINGS_MODULE=bench.door_settings"]
-    web = [*settings, sys.executable, "-m", "gunicorn", "webhooks_project.wsgi:application"]
-    web += ["--bind", f"127.0.0.1:{port}", "--workers", "1", "--threads", "4", "--no-control-socket"]
+    web = [*settings, *roles.web_server(f"127.0.0.1:{port}", processes=1)]
     web += ["--config", "python:bench.door_gunicorn", "--log-level", "warning"]
-    commands = [web, [*settings, *leashed_worker("bench-inbox", ("inbox",))]]
+    commands = [web, [*settings, *leashed_worker("bench-inbox", roles.INBOX_QUEUES)]]
     # Its own connection would only stand in the way of the processes.
     connection.close()
     with Crew(lambda number: commands[number - 1], len(commands)) as crew:
@@ -92,12 +92,6 @@ def _request(secret: str, id: str, timestamp: int, type: str) -> bytes:
         f"webhook-signature: {sign([secret], id, timestamp, body)}\r\n\r\n"
     )
     return head.encode() + body
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int) -> None:

@@ -15,6 +15,7 @@ class InboxConfig(AppConfig):
         from inbox import checks, worker_life  # noqa: PLC0415
 
         register(checks.check_conf, "holdfast")
+        register(checks.check_key_fetchers, "holdfast")
         register(checks.check_sources, Tags.database)
         autodiscover_modules(HANDLER_MODULE)
         worker_life.connect()

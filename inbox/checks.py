@@ -12,6 +12,8 @@ from django.db import connections, transaction
 
 from inbox.conf import conf
 from inbox.doubts import doubts
+from inbox.key_fetchers import fault_of
+from inbox.schemes.plaid import KEY_FETCHER
 
 
 def check_conf(app_configs: Any, **_kwargs: Any) -> Sequence[CheckMessage]:
@@ -23,8 +25,19 @@ def check_conf(app_configs: Any, **_kwargs: Any) -> Sequence[CheckMessage]:
     return []
 
 
+def check_key_fetchers(app_configs: Any, **_kwargs: Any) -> Sequence[CheckMessage]:
+    """Every function that `HOLDFAST_INBOX["KEY_FETCHERS"]` lists can be imported and called."""
+    try:
+        listed = conf().key_fetchers
+    except (TypeError, ValueError):
+        # `check_conf` says so.
+        return []
+    faults = [fault for path in listed if (fault := fault_of({KEY_FETCHER: path}))]
+    return [Error(fault, "Correct the dotted path in the settings.", id="inbox.E002") for fault in faults]
+
+
 def check_sources(app_configs: Any, databases: Any = None, **_kwargs: Any) -> Sequence[CheckMessage]:
-    """Every enabled source has a scheme that exists, options that it understands, and a live secret."""
+    """Every enabled source has a scheme that exists, options that can be followed, and a live secret."""
     if "default" not in (databases or ()) or "inbox_source" not in _tables():
         return []
     return [Warning(f"Source {doubt.source} {doubt.sentence}", doubt.hint, id="inbox.W001") for doubt in doubts()]

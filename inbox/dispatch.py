@@ -1,7 +1,7 @@
 """The only voice to the broker: rings for sources that have due events.
 
 The rows are the truth and a message is only a hint, so nothing here raises when the broker is away: the sweep rings
-again. A source whose bell is ringing is not rung twice, hence the broker holds a message a source at most.
+again. A source whose bell is ringing is not rung twice, hence the broker holds few messages, however many events.
 """
 
 import logging
@@ -19,8 +19,9 @@ from redis.retry import Retry
 
 logger = logging.getLogger(__name__)
 
-BELL_SECONDS: Final = 30
-"""How long a bell counts as ringing: after that a message that got lost is sent again."""
+BELL_SECONDS: Final = 10
+"""How long a bell counts as ringing: after that a message that got lost, or whose worker died, is sent again. Where
+workers are far behind, one a span and source piles up; each that comes too late costs a claim that finds nothing."""
 
 QUIET_SECONDS: Final = 5.0
 """How long this process leaves a broker alone that did not answer: the door must not wait for it at every request."""

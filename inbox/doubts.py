@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from inbox import key_fetchers
 from inbox.models import Source, SourceSecret
 from inbox.schemes import SCHEMES
 
@@ -37,6 +38,8 @@ def _doubt(source: Source, has_secret: bool) -> Doubt | None:
     if faults := scheme.options_faults(source.options):
         words = "; ".join(f"{name}: {sentence}" for name, sentence in sorted(faults.items()))
         return Doubt(source.slug, f"refuses everything: {words}", "Mend its options in the admin.")
+    if fault := key_fetchers.fault_of(source.options):
+        return Doubt(source.slug, f"refuses everything: {fault}", "Mend its options in the admin, or the settings.")
     if scheme.needs_secret and not has_secret:
         hint = f"manage.py inbox rotate-secret {source.slug}, with the provider's secret on standard input."
         return Doubt(source.slug, "refuses everything: it has no live secret.", hint)

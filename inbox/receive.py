@@ -15,6 +15,7 @@ from typing import Any
 
 from inbox import dispatch
 from inbox.accounts import Account
+from inbox.key_fetchers import FetcherUnusable, with_fetcher
 from inbox.refusals import SIGNATURE_REASONS, count_refusal
 from inbox.replies import reply
 from inbox.schemes import SCHEMES, Reason, Refused, Request, Verified, bodies
@@ -69,9 +70,12 @@ def _verify(account: Account, request: Request) -> Verified:
     if scheme.needs_secret and not secrets:
         raise Refused(Reason.NO_SECRET, "No secret is configured, so nothing can be verified.")
     try:
-        return scheme.verify(request, secrets, account.options, tolerance_seconds=account.tolerance_seconds)
+        options = with_fetcher(account.options)
+        return scheme.verify(request, secrets, options, tolerance_seconds=account.tolerance_seconds)
     except Refused:
         raise
+    except FetcherUnusable as error:
+        raise Refused(Reason.BAD_OPTIONS, str(error)) from None
     except Exception:
         # Whatever a stranger's headers make of a scheme, it must not look like our fault from outside.
         logger.exception("%s: scheme %s failed", account.slug, account.scheme)

@@ -5,6 +5,7 @@ A page's counts are added in the page's own transaction, so an operation that wa
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from django.db import transaction
@@ -31,14 +32,28 @@ _ALONE: Final = {
 }
 
 
-def redrive(dead_letters: DeadLetters, *, actor: str, note: str = "", selection: str = "") -> Operation:
+def redrive(
+    dead_letters: DeadLetters,
+    *,
+    actor: str,
+    note: str = "",
+    selection: str = "",
+    rate_per_second: float | None = None,
+) -> Operation:
     """Send the events of open dead letters back to work: a fresh budget, attempt numbers go on, no age is judged again.
 
     `dead_letters` is a queryset or ids, fixed at the call. Rows that are not open are left alone and counted in the
     operation's `refused`, in words in its `selection`. A call that names exactly one raises RedriveRefused instead;
-    nothing is recorded then. Raises ValueError without an actor.
+    nothing is recorded then. With `rate_per_second` they become due one after the other, and the selection says so;
+    without it all at once. Raises ValueError without an actor, and for a rate that is not above 0.
     """
-    return _run(Operation.Kind.REDRIVE, _ids(dead_letters), _redrive_page, actor, note, selection)
+    if rate_per_second is not None and not rate_per_second > 0:
+        raise ValueError("A rate is above 0.")
+    ids = _ids(dead_letters)
+    if rate_per_second and len(ids) > 1:
+        selection = f"{selection or _by_id(ids)} At {rate_per_second:g} a second."
+    step = 1 / rate_per_second if rate_per_second else 0.0
+    return _run(Operation.Kind.REDRIVE, ids, partial(_redrive_page, step_seconds=step), actor, note, selection)
 
 
 def discard(dead_letters: DeadLetters, *, actor: str, note: str, selection: str = "") -> Operation:
@@ -59,7 +74,7 @@ def preview(dead_letters: DeadLetters) -> tuple[int, Counter[str]]:
 def _run(kind: Operation.Kind, ids: Sequence[int], move: Move, actor: str, note: str, selection: str) -> Operation:
     if not actor.strip():
         raise ValueError("An operation names its actor.")
-    selection = selection or f"{len(ids)} dead letter{'s' if len(ids) != 1 else ''} by id."
+    selection = selection or _by_id(ids)
     refusals = Counter[str]()
     operation = Operation(kind=kind, actor=actor.strip()[:150], note=note.strip(), selection=selection)
     if len(ids) == 1:
@@ -91,8 +106,10 @@ def _page(operation: Operation, ids: Sequence[int], move: Move) -> Counter[str]:
     return refusals + Counter({"changed meanwhile": still_open} if still_open else {})
 
 
-def _redrive_page(ids: Sequence[int], operation: Operation) -> set[int]:
-    rows = redrive_rows.redrive(ids, operation.pk)
+def _redrive_page(ids: Sequence[int], operation: Operation, step_seconds: float) -> set[int]:
+    # After all that the pages before it moved.
+    first = operation.moved * step_seconds
+    rows = redrive_rows.redrive(ids, operation.pk, first_seconds=first, step_seconds=step_seconds)
     sources = {source for _, source in rows}
     # Robust: a broker that is away must not undo the rows.
     transaction.on_commit(lambda: dispatch.wake(sources), robust=True)
@@ -115,6 +132,10 @@ def _judged(ids: Sequence[int]) -> tuple[int, Counter[str]]:
         if missing := len(page) - len(resolutions):
             refusals["that does not exist"] += missing
     return ready, refusals
+
+
+def _by_id(ids: Sequence[int]) -> str:
+    return f"{len(ids)} dead letter{'s' if len(ids) != 1 else ''} by id."
 
 
 def _pages(ids: Sequence[int]) -> Iterator[Sequence[int]]:

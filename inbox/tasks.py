@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from inbox.process import process as process_source
-from inbox.sweeps import due, lapsed, old
+from inbox.sweeps import due, lapsed, old, unannounced
 
 
 @shared_task(name="inbox.process")
@@ -28,3 +28,9 @@ def sweep_lapsed() -> None:
 def sweep_old() -> None:
     """Prune what has been kept long enough."""
     old.sweep()
+
+
+@shared_task(name="inbox.sweep_unannounced")
+def sweep_unannounced() -> None:
+    """Mail the operators about new dead letters."""
+    unannounced.sweep()

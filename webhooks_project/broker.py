@@ -129,6 +129,11 @@ SETTINGS: dict[str, Any] = {
             "schedule": 600.0,
             "options": _SWEEP,
         },
+        "announce dead letters of the inbox": {
+            "task": "inbox.sweep_unannounced",
+            "schedule": 30.0,
+            "options": _SWEEP,
+        },
         "announce dead letters nobody heard of": {
             "task": "deliveries.sweep_unannounced",
             "schedule": 30.0,

@@ -14,6 +14,13 @@ def free_port(wanted: int) -> int:
     raise OSError(f"No free port between {wanted} and {wanted + TRIES - 1}.")
 
 
+def unused_port() -> int:
+    """Return some port that nobody listens on at this moment, as the system picks it."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         # As the servers do: connections of a server that just stopped do not make the port taken.

@@ -2,8 +2,10 @@
 
 import sys
 
-HEALTHY_QUEUES = ("deliveries", "dead_letters", "inbox", "upkeep")
+HEALTHY_QUEUES = ("deliveries", "dead_letters", "upkeep")
 SLOW_QUEUES = ("deliveries.slow",)
+INBOX_QUEUES = ("inbox",)
+"""Apart, so that handlers that take long hold up no delivery, and slow endpoints no received event."""
 
 WORKER_THREADS = 4
 """Celery threads a worker: each drains an endpoint; the requests themselves run on the HTTP pool."""
@@ -24,6 +26,13 @@ def beat() -> list[str]:
     """Return the command of the one beat: schedule in the database, no pid file to go stale after a crash."""
     scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
     return [*_celery("beat"), "--scheduler", scheduler, "--pidfile=", "--loglevel", "INFO"]
+
+
+def web_server(bind: str, processes: int = 2) -> list[str]:
+    """Return the command of production's web server, which also serves the inbox's door, on `host:port`."""
+    served = ["webhooks_project.wsgi:application", "--bind", bind, "--workers", str(processes), "--threads", "4"]
+    # The control socket's default place is one for the whole machine.
+    return [sys.executable, "-m", "gunicorn", *served, "--no-control-socket"]
 
 
 def web(port: int) -> list[str]:

@@ -194,6 +194,7 @@ HOLDFAST = {
 HOLDFAST_INBOX = {
     "BODY_DAYS": float(os.environ.get("HOLDFAST_INBOX_BODY_DAYS") or 30),
     "LEDGER_DAYS": float(os.environ.get("HOLDFAST_INBOX_LEDGER_DAYS") or 400),
+    "OPERATORS": _words("HOLDFAST_OPERATORS"),
 }
 
 # What `pipeline_status` shows beside the deliveries: functions that give name, figures, lines and problems.

@@ -51,6 +51,7 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
         "event_type",
         "event_link",
         "written",
+        "announced",
     )
     readonly_fields = fields
 
@@ -86,6 +87,10 @@ class DeadLetterAdmin(PageAdmin, LogAdmin):
     @admin.display(description="written")
     def written(self, letter: DeadLetter) -> SafeString | str:
         return moment(letter.created_at)
+
+    @admin.display(description="operators told")
+    def announced(self, letter: DeadLetter) -> SafeString | str:
+        return moment(letter.announced_at)
 
     @admin.display(description="resolution")
     def resolved_as(self, letter: DeadLetter) -> SafeString | str:

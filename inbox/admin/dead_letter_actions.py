@@ -13,6 +13,7 @@ from console.confirmation import Question, chosen_rows, confirmed_note
 from console.history import log, selection_in_words
 from console.presentation import link
 from console.tables import COUNT_CAP, capped_count
+from inbox.conf import conf
 from inbox.errors import InboxError
 from inbox.models import DeadLetter, Operation
 from inbox.redrive import discard, preview, redrive
@@ -35,11 +36,15 @@ DISCARD: Final = Question(
 )
 
 
+AT_ONCE: Final = 20
+"""More than so many go at a pace: what they were given up for may not be quite mended."""
+
+
 @admin.action(description="Redrive", permissions=["redrive"])
 def redrive_selected(
     model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[DeadLetter]
 ) -> HttpResponse | None:
-    return _act(model_admin, request, listed, REDRIVE, redrive, "redriven")
+    return _act(model_admin, request, listed, REDRIVE, _redrive, "redriven")
 
 
 @admin.action(description="Discard", permissions=["discard"])
@@ -47,6 +52,12 @@ def discard_selected(
     model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, listed: QuerySet[DeadLetter]
 ) -> HttpResponse | None:
     return _act(model_admin, request, listed, DISCARD, discard, "discarded")
+
+
+def _redrive(rows: QuerySet[DeadLetter], **words: str) -> Operation:
+    """A few at once; many at the pace that the settings name."""
+    is_many = rows[: AT_ONCE + 1].count() > AT_ONCE
+    return redrive(rows, rate_per_second=conf().admin_rate_per_second if is_many else None, **words)
 
 
 def _act(

@@ -26,6 +26,7 @@ class DeadLetter(models.Model):
     failure_class = models.CharField(max_length=16, choices=[(each, each) for each in FailureClass])
     reason = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)
+    announced_at = models.DateTimeField(null=True, blank=True, help_text="When the operators were told.")
     resolution = models.CharField(max_length=16, choices=Resolution, default=Resolution.OPEN)
     resolved_at = models.DateTimeField(null=True, blank=True)
     operation = models.ForeignKey(
@@ -60,6 +61,7 @@ class DeadLetter(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["resolution", "-id"], name="inbox_dead_letter_by_state"),
             models.Index(fields=["failure_class", "-id"], name="inbox_dead_letter_by_class"),
+            models.Index(fields=["id"], name="inbox_dead_letter_unannounced", condition=Q(announced_at__isnull=True)),
         ]
 
     def __str__(self) -> str:

@@ -31,8 +31,8 @@ class Plaid:
     """Keys are Plaid's own public ones, so a source has no secret, but a fetcher of keys.
 
     The option `key_fetcher` is a callable that takes a key id and returns the JWK (a mapping), or None when Plaid knows
-    no such key; it raises when Plaid cannot be asked. Wrap it in `key_cache.CachedKeys`. A source stores its dotted
-    path; `verify` is given the callable.
+    no such key; it raises when Plaid cannot be asked. A source stores its dotted path; `inbox.key_fetchers` gives
+    `verify` the function, behind a cache.
     """
 
     name = "plaid"

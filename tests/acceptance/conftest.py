@@ -5,17 +5,24 @@ what they find in the database they work on, so no other test may run beside the
 """
 
 import itertools
+import json
 import os
+import time
 from collections.abc import Callable, Generator, Iterator
 
 import pytest
+import requests
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from demo.receiver.client import ReceiverProcess
 from endpoints.models import Endpoint, RetryPolicy, State
+from endpoints.signing import new_secret, sign
+from inbox.models import Source
 from tests.acceptance.clearing import clear, end_other_sessions
-from tests.acceptance.processes import Stack
+from tests.acceptance.processes import RECEIVING, Stack
+from tests.bookshop.inbox_handlers import SOURCE
+from webhooks_project import roles
 
 _numbers = itertools.count(1)
 _running: list[tuple[Stack, DjangoDbBlocker]] = []
@@ -43,6 +50,43 @@ def stack(
         _running.append((Stack(tmp_path_factory.mktemp("stack")), django_db_blocker))
     _running[0][0].start()
     return _running[0][0]
+
+
+@pytest.fixture
+def door(stack: Stack) -> str:
+    """The address of a web process that runs as in production, with a worker for what it lets in."""
+    stack.start(*RECEIVING)
+    return f"http://127.0.0.1:{stack.port}"
+
+
+@pytest.fixture
+def post(door: str) -> Callable[..., int]:
+    """`post("order.paid", "evt_1")` signs, posts and gives the status."""
+    source, is_new = Source.objects.get_or_create(
+        slug=SOURCE, defaults={"scheme": "standard-webhooks", "concurrency": roles.WORKER_THREADS}
+    )
+    # One for all: the door takes a second to notice another.
+    secret = source.secrets.create(secret=new_secret()).secret if is_new else source.secrets.get().secret
+
+    def send(type: str, id: str, *, body: bytes | Iterator[bytes] | None = None, path: str = SOURCE) -> int:
+        content = json.dumps({"type": type, "data": {"id": id}}).encode()
+        now = int(time.time())
+        headers = {
+            "webhook-id": id,
+            "webhook-timestamp": str(now),
+            "webhook-signature": sign([secret], id, now, content),
+            "content-type": "application/json",
+        }
+        answer = requests.post(
+            f"{door}/inbox/{path}",
+            data=content if body is None else body,
+            headers=headers,
+            timeout=10,
+            allow_redirects=False,
+        )
+        return answer.status_code
+
+    return send
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The stack as it runs in production, for tests: two workers and beat, each a process of its own with its log."""
+"""The stack as it runs in production, for tests: each process of its own, with its log."""
 
 import os
 import signal
@@ -7,12 +7,16 @@ from email import message_from_string
 from email.message import Message
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+import psutil
+import requests
 from django.conf import settings
 from django.db import connection
 
 from tests.acceptance.waiting import eventually
 from webhooks_project import roles
+from webhooks_project.ports import unused_port
 
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
@@ -21,11 +25,9 @@ LOG_TAIL_LINES = 40
 MAIL_ENDS = "\n" + "-" * 79 + "\n"
 """What Django's file backend writes after each mail: mails of one second may share a file."""
 
-COMMANDS = {
-    "healthy": roles.worker("healthy", roles.HEALTHY_QUEUES),
-    "slow": roles.worker("slow", roles.SLOW_QUEUES),
-    "beat": roles.beat(),
-}
+PIPELINE: Final = ("healthy", "slow", "beat")
+RECEIVING: Final = ("inbox", "web")
+"""Started only where a test receives something."""
 
 
 def worker_environment(mail_dir: Path) -> dict[str, str]:
@@ -60,16 +62,24 @@ class Stack:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.mail_dir = folder / "mail"
+        self.port = unused_port()
+        self._commands = {
+            "healthy": roles.worker("healthy", roles.HEALTHY_QUEUES),
+            "slow": roles.worker("slow", roles.SLOW_QUEUES),
+            "inbox": roles.worker("inbox", roles.INBOX_QUEUES),
+            "beat": roles.beat(),
+            "web": roles.web_server(f"127.0.0.1:{self.port}", processes=1),
+        }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, *names: str) -> None:
-        """Start what is not running and wait until each worker takes messages."""
-        missing = [name for name in names or COMMANDS if name not in self._running]
+        """Start what is not running (the pipeline, unless named) and wait until each takes messages or requests."""
+        missing = [name for name in names or PIPELINE if name not in self._running]
         already_read = {name: len(self.log(name)) for name in missing}
         for name in missing:
             with self._path(name).open("ab") as log:
                 self._running[name] = subprocess.Popen(
-                    COMMANDS[name],
+                    self._commands[name],
                     cwd=settings.BASE_DIR,
                     env=worker_environment(self.mail_dir),
                     stdin=subprocess.DEVNULL,
@@ -82,6 +92,13 @@ class Stack:
     def signal(self, name: str, number: signal.Signals) -> None:
         """Signal a process, without waiting for what it does about it."""
         self._running[name].send_signal(number)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL a process and those it started, and wait until it is gone."""
+        process = psutil.Process(self._running[name].pid)
+        for each in [process, *process.children(recursive=True)]:
+            each.kill()
+        self.wait_for_end(name, STOP_SECONDS)
 
     def wait_for_end(self, name: str, seconds: float) -> None:
         """Wait until a process that was told to stop has ended. Raises TimeoutExpired when it takes longer."""
@@ -112,11 +129,21 @@ class Stack:
 
     def tails(self) -> dict[str, str]:
         """The end of each log, for the report of a failed test."""
-        return {name: "\n".join(self.log(name).splitlines()[-LOG_TAIL_LINES:]) for name in COMMANDS}
+        return {
+            name: "\n".join(self.log(name).splitlines()[-LOG_TAIL_LINES:]) for name in self._commands if self.log(name)
+        }
 
     def _is_up(self, name: str, already_read: int) -> bool:
+        if name == "web":
+            return self._answers()
         sign = "Schedule changed." if name == "beat" else "ready."
         return sign in self.log(name)[already_read:]
+
+    def _answers(self) -> bool:
+        try:
+            return requests.get(f"http://127.0.0.1:{self.port}/inbox/any/", timeout=5).status_code == 405
+        except requests.RequestException:
+            return False
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.log"

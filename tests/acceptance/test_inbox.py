@@ -1,95 +1,16 @@
 """The inbox as a provider sees it: gunicorn at the door, real workers behind it, and every effect exactly once."""
 
 import json
-import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import pytest
-import requests
-from django.conf import settings
-
-from endpoints.signing import new_secret, sign
 from inbox import dispatch
 from inbox.models import DeadLetter, ReceivedEvent, Source
 from inbox.redrive import redrive
-from tests.acceptance.processes import worker_environment
+from tests.acceptance.hurrying import take_back_received
 from tests.acceptance.waiting import eventually
 from tests.bookshop.inbox_handlers import SOURCE
 from tests.bookshop.models import Effect
-
-START_SECONDS = 60.0
-Post = Callable[..., int]
-
-
-@pytest.fixture(scope="session")
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture
-def door(stack: Any, port: int, tmp_path: Any) -> Iterator[str]:
-    """The address of a web process that runs as in production."""
-    command = [sys.executable, "-m", "gunicorn", "webhooks_project.wsgi:application", "--bind", f"127.0.0.1:{port}"]
-    command += ["--workers", "1", "--threads", "4", "--no-control-socket"]
-    with (tmp_path / "web.log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=settings.BASE_DIR,
-            env=worker_environment(tmp_path),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        eventually(lambda: _answers(address), within=START_SECONDS)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-@pytest.fixture
-def post(door: str) -> Post:
-    """`post("order.paid", "evt_1")` signs, posts and gives the status."""
-    secret = new_secret()
-    source, _ = Source.objects.get_or_create(slug=SOURCE, defaults={"scheme": "standard-webhooks", "concurrency": 3})
-    source.secrets.create(secret=secret)
-
-    def send(type: str, id: str, *, body: bytes | Iterator[bytes] | None = None, path: str = SOURCE) -> int:
-        content = json.dumps({"type": type, "data": {"id": id}}).encode()
-        now = int(time.time())
-        headers = {
-            "webhook-id": id,
-            "webhook-timestamp": str(now),
-            "webhook-signature": sign([secret], id, now, content),
-            "content-type": "application/json",
-        }
-        answer = requests.post(
-            f"{door}/inbox/{path}",
-            data=content if body is None else body,
-            headers=headers,
-            timeout=10,
-            allow_redirects=False,
-        )
-        return answer.status_code
-
-    return send
-
-
-def _answers(address: str) -> bool:
-    try:
-        return requests.get(f"{address}/inbox/anything", timeout=5).status_code == 405
-    except requests.RequestException:
-        return False
 
 
 def effects(ids: Sequence[str]) -> list[str]:
@@ -105,14 +26,12 @@ def test_every_event_has_its_effect_once_though_each_comes_twice_and_workers_are
     with ThreadPoolExecutor(8) as pool:
         answers = pool.map(lambda id: post("order.paid", id), [*ids[:100], *ids[:100]])
         eventually(lambda: effects(ids), within=30)
-        stack.signal("healthy", signal.SIGKILL)
-        stack.wait_for_end("healthy", 10)
+        stack.kill("inbox")
         assert set(answers) == {200}
         # Nobody works now, and the door answers all the same.
         assert set(pool.map(lambda id: post("order.paid", id), ids[100:])) == {200}
-    stack.start()
-    # What the dead worker held comes back when its lease is over; a test need not wait for that.
-    ReceivedEvent.objects.filter(status="processing").update(lease_expires_at=ReceivedEvent.objects.first().received_at)
+    stack.start("inbox")
+    take_back_received(Source.objects.get(slug=SOURCE))
 
     eventually(lambda: are_processed(ids), within=60)
     assert effects(ids) == sorted(ids)
@@ -131,11 +50,9 @@ def test_what_the_broker_forgot_is_processed_all_the_same(stack, post, name):
 def test_a_worker_killed_between_the_two_phases_is_followed_by_one_with_the_same_key(stack, post, name):
     post("charge", name)
     eventually(lambda: effects([name]), within=30)
-    stack.signal("healthy", signal.SIGKILL)
-    stack.wait_for_end("healthy", 10)
-    stack.start()
-    held = ReceivedEvent.objects.filter(event_id=name, status="processing")
-    held.update(lease_expires_at=ReceivedEvent.objects.first().received_at)
+    stack.kill("inbox")
+    stack.start("inbox")
+    take_back_received(Source.objects.get(slug=SOURCE))
 
     eventually(lambda: are_processed([name]), within=60)
     keys = list(Effect.objects.filter(event_id=name).values_list("key", flat=True))

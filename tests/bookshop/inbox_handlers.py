@@ -1,11 +1,14 @@
 """The handlers of the bookshop."""
 
 import time
+from zlib import crc32
 
-from inbox import Incoming, Logic, handler
+from inbox import Incoming, Logic, Transient, handler
 from tests.bookshop.models import Effect
 
 SOURCE = "bookshop"
+LOOPBACK = "loopback"
+"""The source to which Holdfast itself delivers."""
 
 
 def _note(event: Incoming, kind: str) -> None:
@@ -32,3 +35,11 @@ def charge(event: Incoming) -> None:
 def fail(event: Incoming) -> None:
     """Nobody has mended it yet."""
     raise Logic("The shelf is missing.")
+
+
+@handler(LOOPBACK, lease_seconds=5)
+def take_own(event: Incoming) -> None:
+    """Write, and fail after that at one event's first attempt in twenty: what it wrote is undone."""
+    _note(event, "own")
+    if event.attempt == 1 and crc32(event.id.encode()) % 20 == 0:
+        raise Transient("Not yet.")

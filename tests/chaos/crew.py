@@ -58,22 +58,24 @@ class Crew:
         self._supervisor = threading.Thread(target=self._supervise, args=(on_death,), name="supervisor", daemon=True)
         self._supervisor.start()
 
-    def await_ready(self, *names: str) -> None:
-        """Wait until workers that were started take messages."""
+    def await_ready(self, *names: str, sign: str = "ready.") -> None:
+        """Wait until processes that were started say so in their logs; workers do when they take messages."""
         deadline = time.monotonic() + START_SECONDS
         for name in names:
-            while "ready." not in self.log(name):
+            while sign not in self.log(name):
                 if time.monotonic() > deadline:
                     raise RuntimeError(f"{name} did not start:\n{self.log(name)[-2000:]}")
                 time.sleep(LOOK_SECONDS)
 
     def kill(self, *names: str) -> None:
-        """SIGKILL them at one moment and wait until they are gone; they stay down until `start`."""
+        """SIGKILL them and what they started, at one moment, and wait until they are gone: down until `start`."""
         with self._lock:
             self._down.update(names)
             doomed = [self._running.pop(name) for name in names if name in self._running]
             for process in doomed:
-                process.kill()
+                # Each leads a session of its own. One that has just died by itself has no group any more.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         for process in doomed:
             process.wait()
 

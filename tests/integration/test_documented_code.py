@@ -2,12 +2,10 @@
 
 import io
 import json
-import re
 import shutil
 import subprocess
 import time
 import unittest
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,17 +19,10 @@ from deliveries.transport import MemoryTransport
 from endpoints.models import Endpoint, SigningSecret
 from endpoints.signing import new_secret, sign
 from inbox.models import Source, SourceSecret
+from tests.examples import example
 from tests.factories import make_endpoint
 
-ROOT = Path(__file__).resolve().parents[2]
 BODY = '{"text":"Zoë 😊","score":0.0}'.encode()
-
-
-def example(page: str, language: str, beginning: str) -> str:
-    """The one block of code on a page that begins so."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
-    (block,) = (block for block in blocks if block.startswith(beginning))
-    return block
 
 
 def run(page: str, beginning: str, **names: Any) -> dict[str, Any]:

@@ -3,12 +3,17 @@
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from bench import __main__ as command
+from bench import ground
 from bench.cpu import CpuSeconds
 from bench.crew import REPOSITORY, Crew, CrewFailed
+from bench.errors import PromiseBroken
 from bench.ground import with_path
 from bench.scoreboard import Reading, figures, table
 from bench.size import Size, size_from
@@ -98,3 +103,15 @@ def test_a_worker_ends_when_the_bench_is_gone():
     with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, stdin=subprocess.PIPE) as worker:
         worker.stdin.close()
         assert worker.wait(timeout=10) == -signal.SIGTERM
+
+
+def test_a_bench_whose_promise_was_broken_says_how_often_and_fails(monkeypatch, capsys):
+    def broken():
+        raise PromiseBroken("Not every event had its effect exactly once.", {"missing": 1})
+
+    monkeypatch.setattr(ground, "prepared", nullcontext)
+    monkeypatch.setattr(command, "import_module", lambda name: SimpleNamespace(run=broken))
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+
+    assert command.main(["loopback"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == '{"missing": 1}'

@@ -10,7 +10,7 @@ import yaml
 from webhooks_project import broker, roles
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = {"postgres", "valkey", "migrate", "web", "worker", "worker-slow", "beat"}
+SERVICES = {"postgres", "valkey", "migrate", "web", "worker", "worker-slow", "worker-inbox", "beat"}
 REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
 SECRET_NAME = re.compile(r"PASSWORD|SECRET|KEY|URL")
 
@@ -49,7 +49,7 @@ def test_no_secret_stands_in_compose_or_has_a_default(compose, name):
 
 
 def test_everything_waits_for_a_healthy_database_and_for_the_migrations(compose):
-    for name in ("web", "worker", "worker-slow", "beat"):
+    for name in ("web", "worker", "worker-slow", "worker-inbox", "beat"):
         needs = compose["services"][name]["depends_on"]
         assert needs["postgres"]["condition"] == needs["valkey"]["condition"] == "service_healthy"
         assert needs["migrate"]["condition"] == "service_completed_successfully"
@@ -60,6 +60,7 @@ def test_everything_waits_for_a_healthy_database_and_for_the_migrations(compose)
     [
         ("worker", roles.worker("healthy", roles.HEALTHY_QUEUES)),
         ("worker-slow", roles.worker("slow", roles.SLOW_QUEUES)),
+        ("worker-inbox", roles.worker("inbox", roles.INBOX_QUEUES)),
         ("beat", roles.beat()),
     ],
 )
@@ -70,7 +71,13 @@ def test_compose_runs_the_same_celery_options_as_the_stack(compose, service, com
     assert written[written.index(program) :] == command[command.index(program) :]
 
 
-@pytest.mark.parametrize("queues", [roles.HEALTHY_QUEUES, roles.SLOW_QUEUES])
+def test_compose_serves_the_web_as_the_roles_say(compose):
+    command = roles.web_server("0.0.0.0:8000")
+    program = command.index("gunicorn")
+    assert compose["services"]["web"]["command"][: len(command) - program] == command[program:]
+
+
+@pytest.mark.parametrize("queues", [roles.HEALTHY_QUEUES, roles.SLOW_QUEUES, roles.INBOX_QUEUES])
 def test_workers_run_threads_and_do_not_talk_to_each_other(queues):
     command = roles.worker("any", queues)
     assert command[command.index("--pool") + 1] == "threads"
@@ -78,7 +85,7 @@ def test_workers_run_threads_and_do_not_talk_to_each_other(queues):
 
 
 def test_every_declared_queue_has_exactly_one_kind_of_worker():
-    assert sorted([*roles.HEALTHY_QUEUES, *roles.SLOW_QUEUES]) == sorted(broker.QUEUES)
+    assert sorted([*roles.HEALTHY_QUEUES, *roles.SLOW_QUEUES, *roles.INBOX_QUEUES]) == sorted(broker.QUEUES)
 
 
 def test_the_broker_never_evicts(compose):

@@ -20,7 +20,7 @@ SETTINGS = """
 # Holdfast: reachable through the unix socket alone.
 listen_addresses = ''
 port = 5432
-# Connections = processes x threads: web, two workers, beat, tests and a shell or two.
+# Connections = processes x threads: web, three workers, beat, tests and a shell or two.
 max_connections = 200
 shared_buffers = 256MB
 # The statements of the delivery path are short: compiling them costs more than it saves.

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
@@ -18,7 +18,7 @@ from inbox.redrive import discard, preview, redrive
 from inbox.report import lines
 from inbox.rotation import DEFAULT_OVERLAP, rotate
 from inbox.schemes import SCHEMES
-from inbox.sweeps import due, lapsed, old
+from inbox.sweeps import due, lapsed, old, unannounced
 
 
 class Command(BaseCommand):
@@ -56,7 +56,13 @@ class Command(BaseCommand):
     def _redrive(self, options: dict[str, Any]) -> str:
         return self._operate(
             options,
-            lambda ids, words: redrive(ids, actor=command_actor(), note=options["note"], selection=words),
+            lambda ids, words: redrive(
+                ids,
+                actor=command_actor(),
+                note=options["note"],
+                selection=words,
+                rate_per_second=options["rate"],
+            ),
         )
 
     def _discard(self, options: dict[str, Any]) -> str:
@@ -92,7 +98,12 @@ class Command(BaseCommand):
         return f"Key {made.fingerprint} added; older ones are believed for {options['overlap_hours']:g} h more."
 
     def _sweep(self, options: dict[str, Any]) -> str:
-        found = {"lapsed": asdict(lapsed.sweep()), "due": asdict(due.sweep()), "old": asdict(old.sweep())}
+        found = {
+            "lapsed": asdict(lapsed.sweep()),
+            "due": asdict(due.sweep()),
+            "unannounced": asdict(unannounced.sweep()),
+            "old": asdict(old.sweep()),
+        }
         if options["json"]:
             return json.dumps(found)
         return "\n".join(
@@ -110,6 +121,7 @@ def _add_status(duties: Any) -> Any:
 
 def _add_redrive(duties: Any) -> Any:
     made = duties.add_parser("redrive", help="Send open dead letters back to work, with a fresh budget.")
+    made.add_argument("--rate", type=_rate, help="So many a second become due; without it all at once.")
     return _with_selection(made)
 
 
@@ -130,6 +142,13 @@ def _add_rotate(duties: Any) -> Any:
 
 def _add_sweep(duties: Any) -> Any:
     return duties.add_parser("sweep", help="Run the inbox's sweeps now, as beat would.")
+
+
+def _rate(text: str) -> float:
+    rate = float(text)
+    if not 0 < rate < float("inf"):
+        raise ArgumentTypeError("a rate is above 0")
+    return rate
 
 
 def _with_selection(made: Any) -> Any:

@@ -76,6 +76,20 @@ def test_redrive_needs_its_permission_and_leaves_its_mark(signed_in, letter):
     assert str(letter) in page(nora, operation)
 
 
+def test_many_are_redriven_at_the_pace_of_the_settings(signed_in, sender, letter, monkeypatch):
+    monkeypatch.setattr("inbox.admin.dead_letter_actions.AT_ONCE", 1)
+    nora = signed_in("redrive_deadletter", name="nora")
+    run_action(nora, "redrive_selected", letter, note="One.")
+    sender.post_bytes(b"{", id="msg_2")
+    sender.post_bytes(b"{", id="msg_3")
+
+    run_action(nora, "redrive_selected", *DeadLetter.objects.filter(resolution="open"), note="Two.")
+
+    few, many = Operation.objects.order_by("pk")
+    assert "a second" not in few.selection
+    assert "At 50 a second." in many.selection
+
+
 def test_discard_needs_a_note_and_its_own_permission(signed_in, letter):
     redriver, discarder = signed_in("redrive_deadletter", name="a"), signed_in("discard_deadletter", name="b")
     run_action(redriver, "discard_selected", letter, note="x")

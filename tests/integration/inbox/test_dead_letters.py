@@ -110,6 +110,26 @@ def test_a_single_one_that_cannot_move_is_refused_and_nothing_is_recorded(sender
     assert Operation.objects.count() == operations
 
 
+def test_many_are_redriven_at_a_pace_and_the_operation_says_so(sender, work, mended, monkeypatch):
+    monkeypatch.setattr("inbox.redrive.PAGE_ROWS", 2)
+    letters = bury(sender, work, *(f"msg_{number}" for number in range(5)))
+    began = timezone.now()
+
+    operation = redrive([letter.pk for letter in letters], actor="nora", rate_per_second=2)
+
+    events = ReceivedEvent.objects.order_by("pk").values_list("next_attempt_at", flat=True)
+    waits = [(at - began).total_seconds() for at in events]
+    assert [round(wait - waits[0], 1) for wait in waits] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert "At 2 a second." in operation.selection
+    mended.append(True)
+    assert work(sender) == 1
+
+
+def test_a_rate_of_nothing_is_refused(sender):
+    with pytest.raises(ValueError, match="above 0"):
+        redrive([1], actor="nora", rate_per_second=0)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_press_at_once_move_it_once(empty_redis, handles, work):
     sender = make_sender()

@@ -1,5 +1,7 @@
 """The door: what is let in, what is refused, and that no answer is ever a redirect or our fault."""
 
+import hashlib
+import hmac
 import io
 import json
 import threading
@@ -12,11 +14,12 @@ from django.utils import timezone
 
 from endpoints.signing import new_secret
 from inbox import dispatch
-from inbox.models import DeadLetter, ReceivedEvent, RefusalCount
+from inbox.caps import DEFAULT_CAP_BYTES
+from inbox.models import DeadLetter, ReceivedEvent, RefusalCount, Source
 from inbox.reading import LengthRequired, TooLarge, read_body
 from inbox.replies import reply
 from tests.broker import away
-from tests.integration.inbox.conftest import make_sender
+from tests.integration.inbox.conftest import make_sender, make_source
 
 pytestmark = pytest.mark.django_db
 
@@ -186,6 +189,25 @@ def test_a_body_above_the_cap_is_413_before_any_signature_is_looked_at(new_sende
     assert sender.post_bytes(b'"' + b"a" * 99 + b'"').status_code == 413
     assert sender.post_bytes(b'"' + b"a" * 98 + b'"').status_code == 200
     assert refusals(sender.source) == {"too-large": 1}
+
+
+def github(body, content_type="application/json"):
+    source, secret = make_source(scheme="github"), "a secret of twenty-odd characters"
+    source.secrets.create(secret=secret)
+    signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"X-Hub-Signature-256": f"sha256={signature}", "X-GitHub-Delivery": "d1", "X-GitHub-Event": "push"}
+    return Client().post(f"/inbox/{source.slug}/", data=body, content_type=content_type, headers=headers)
+
+
+def test_github_may_send_its_documented_25_megabytes_where_others_may_not(db):
+    above_the_default = DEFAULT_CAP_BYTES + 1
+
+    assert github(b"1" + b" " * above_the_default).status_code == 200
+    assert Source.objects.get().cap_bytes == 25_000_000
+
+
+def test_a_content_type_that_the_provider_does_not_send_is_415(db):
+    assert github(b"{}", content_type="text/plain").status_code == 415
 
 
 class Endless(io.RawIOBase):

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 
 
 def make_due(sender):
-    """What waits for its retry is due now."""
-    sender.source.events.filter(status="received").update(next_attempt_at=timezone.now() - timedelta(seconds=1))
+    """What waits for its retry is due now: by the database's clock, which stands still within a test's transaction."""
+    sender.source.events.filter(status="received").update(next_attempt_at=timezone.now() - timedelta(hours=1))
 
 
 def take(sender):
@@ -279,6 +279,58 @@ def test_events_of_one_key_wait_for_each_other_and_others_do_not(new_sender, han
     assert done == ["b1", "none", "a1", "a2"]
 
 
+def test_an_event_that_was_given_up_does_not_hold_up_the_later_ones_of_its_key(new_sender, handles, work):
+    sender, done = new_sender(ordering_path="data.order"), []
+
+    @handles(sender)
+    def note(event):
+        if event.id == "a1":
+            raise Logic("Broken.")
+        done.append(event.id)
+
+    for id in ("a1", "a2"):
+        sender.post({"order": 1}, id=id)
+    work(sender)
+
+    assert (sender.event("a1").status, done) == ("dead", ["a2"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_many_workers_events_of_one_key_keep_the_order_of_their_arrival(empty_redis, handles):
+    sender, lock, began = make_sender(concurrency=4, ordering_path="data.order"), threading.Lock(), []
+    running, collisions = set(), []
+
+    @handles(sender)
+    def note(event):
+        order = event.data["data"]["order"]
+        with lock:
+            collisions.extend([event.id] if order in running else [])
+            running.add(order)
+            began.append((order, event.id))
+        Group.objects.create(name=event.id)
+        with lock:
+            running.remove(order)
+
+    sent = [(number % 3, f"msg_{number:02d}") for number in range(24)]
+    for order, id in sent:
+        sender.post({"order": order}, id=id)
+
+    def worker():
+        while ReceivedEvent.objects.exclude(status="processed").exists():
+            process(sender.source.pk)
+        connection.close()
+
+    threads = [threading.Thread(target=worker) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(began) == sorted(sent)
+    assert sorted(began, key=lambda each: each[0]) == sorted(sent, key=lambda each: each[0])
+    assert collisions == []
+
+
 def test_no_more_events_are_taken_at_once_than_the_source_allows(new_sender):
     sender = new_sender(concurrency=2)
     for _ in range(5):
@@ -417,6 +469,16 @@ class TestFetchOnReceipt:
         work(sender)
 
         assert (kept, sender.event("a").status, sender.event("a").reason) == ([], "processed", COVERED)
+
+
+def test_an_event_that_waited_for_days_is_processed_whatever_its_timestamp(sender, handles, work):
+    handles(sender)(lambda event: None)
+    sender.post(id="msg_1")
+    ReceivedEvent.objects.update(received_at=timezone.now() - timedelta(days=15))
+
+    work(sender)
+
+    assert sender.event("msg_1").status == "processed"
 
 
 def test_a_handler_may_say_that_its_event_is_stale(sender, handles, work):

@@ -184,6 +184,8 @@ class TestCommand:
 
         dry = json.loads(inbox("redrive", "--source", sender.source.slug, "--dry-run", "--json"))
         assert (dry["ready"], DeadLetter.objects.filter(resolution="open").count()) == (2, 2)
+        with pytest.raises(CommandError, match="above 0"):
+            inbox("redrive", "--source", sender.source.slug, "--rate", "0")
         assert "2 moved" in inbox("discard", "--class", "poison", "--note", "Theirs to mend.")
         with pytest.raises(CommandError, match="already discarded"):
             inbox("redrive", str(DeadLetter.objects.first().pk))

@@ -21,7 +21,8 @@ class Command(BaseCommand):
 
     help = (
         "Migrate, then run the whole stack in this terminal: web server, a worker for healthy endpoints, one for slow "
-        "ones, beat, and with --receiver the demo receiver. Ctrl-C ends all of it, after the work in hand."
+        "ones, one for received events, beat, and with --receiver the demo receiver. Ctrl-C ends all of it, after the "
+        "work in hand."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -78,6 +79,7 @@ def _children(options: dict[str, Any]) -> list[Child]:
         Child("web", roles.web(port)),
         Child("healthy", roles.worker("healthy", roles.HEALTHY_QUEUES)),
         Child("slow", roles.worker("slow", roles.SLOW_QUEUES)),
+        Child("inbox", roles.worker("inbox", roles.INBOX_QUEUES)),
         Child("beat", roles.beat()),
     ]
 
