@@ -24,4 +24,4 @@ RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin hold
 USER holdfast
 
 EXPOSE 8000
-CMD ["gunicorn", "webhooks_project.wsgi:application", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "4", "--no-control-socket", "--access-logfile", "-"]
+CMD ["gunicorn", "webhooks_project.wsgi:application", "--bind", "0.0.0.0:8000", "--workers", "2", "--threads", "4", "--no-control-socket", "--config", "python:webhooks_project.gunicorn_config"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from webhooks_project import boot, broker
+from webhooks_project import boot, broker, logs
 from webhooks_project.development import development_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -171,15 +171,14 @@ if not DEBUG:
     CSRF_COOKIE_SECURE = True
     CSRF_TRUSTED_ORIGINS = _words("DJANGO_CSRF_TRUSTED_ORIGINS")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
-    # Three lines for every sweep and wake-up would bury what matters.
-    "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")},
-}
+try:
+    LOGGING = logs.logging_config(
+        format=os.environ.get("LOG_FORMAT") or ("text" if DEBUG else "json"),
+        level=os.environ.get("LOG_LEVEL") or "INFO",
+        attempts=_flag("LOG_ATTEMPTS", default=True),
+    )
+except ValueError as _error:
+    raise ImproperlyConfigured(str(_error)) from _error
 
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {
