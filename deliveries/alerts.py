@@ -6,19 +6,18 @@ the sweep repeats it. A mail names host and endpoint only: the path or the query
 body is the tenant's.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from django.db import connection
 
+from deliveries import lines
 from deliveries.conf import conf
 from deliveries.letters import dead_letter_mail
 from deliveries.mail import send_mail
 from deliveries.models import DeadLetter
-
-logger = logging.getLogger("deliveries.alerts")
+from journal import scrubbed
 
 LETTERS_TOGETHER: Final = 1000
 """Dead letters one run takes beyond those it was called for."""
@@ -67,15 +66,16 @@ def _unmark(ids: Collection[int]) -> None:
 
 
 def _log(letter: DeadLetter) -> None:
-    logger.error(
-        "dead letter %s: delivery %s to endpoint %s (%s) failed as %s, event type %s: %s",
-        letter.pk,
-        letter.delivery_id,
-        letter.endpoint_id,
-        letter.endpoint.host,
-        letter.failure_class,
-        letter.event_type,
-        letter.reason,
+    lines.LETTER_ANNOUNCED.say(
+        {
+            "dead_letter_id": letter.pk,
+            "delivery_id": letter.delivery_id,
+            "endpoint_id": letter.endpoint_id,
+            "host": letter.endpoint.host,
+            "event_type": letter.event_type,
+            "failure_class": letter.failure_class,
+            "reason": scrubbed(letter.reason),
+        }
     )
 
 

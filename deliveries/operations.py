@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries import dispatch, pacing
+from deliveries import dispatch, lines, pacing
 from deliveries.errors import OperationFinished
 from deliveries.models import Delivery, Operation
 from deliveries.statuses import Status
@@ -44,9 +44,12 @@ def begin(
         raise ValueError("An operation names its actor.")
     if rate_per_second is not None and not 0 < rate_per_second <= MOST_PER_SECOND:
         raise ValueError(f"rate: more than 0 and at most {MOST_PER_SECOND:,.0f} deliveries a second.")
-    return Operation.objects.create(
+    operation = Operation.objects.create(
         kind=kind, actor=actor.strip()[:150], note=note.strip(), selection=selection, rate_per_second=rate_per_second
     )
+    begun = {name: getattr(operation, name) for name in ("kind", "actor", "selection", "rate_per_second")}
+    lines.OPERATION_BEGUN.say_on_commit([{"operation_id": operation.pk, **begun}])
+    return operation
 
 
 def pace(operation: Operation) -> Pace:
@@ -95,6 +98,9 @@ def stop(operation: Operation, *, actor: str) -> Operation:
     if not total:
         raise OperationFinished(f"Operation {operation.pk} has nothing left to call back.")
     operation.refresh_from_db()
+    lines.OPERATION_STOPPED.say_on_commit(
+        [{"operation_id": operation.pk, "kind": operation.kind, "actor": operation.stopped_by, "withdrawn": total}]
+    )
     return operation
 
 
@@ -115,6 +121,8 @@ def finish(operation: Operation, *, held: int, refusals: Counter[str]) -> Operat
     if len(words) > 1:
         operation.selection = " ".join(words)
         operation.save(update_fields=["selection"])
+    counts = {"moved": operation.moved, "refused": operation.refused, "held": held}
+    lines.OPERATION_FINISHED.say_on_commit([{"operation_id": operation.pk, "kind": operation.kind, **counts}])
     return operation
 
 

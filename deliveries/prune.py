@@ -8,6 +8,7 @@ from typing import Final
 
 from django.db import IntegrityError, connection, transaction
 
+from deliveries import lines
 from deliveries.conf import conf
 from deliveries.transitions import delete
 from deliveries.transitions.delete import BEGINNING, Page, Place
@@ -89,6 +90,8 @@ def prune(
     while True:
         started = clock()
         page = _in_transaction(turns[at.kind], at.place)
+        took = clock() - started
+        _tell(at.kind, page, took)
         setattr(pruned, at.kind, getattr(pruned, at.kind) + page.deleted)
         later = kinds[kinds.index(at.kind) + 1 :]
         if page.place:
@@ -97,10 +100,16 @@ def prune(
             at = Stop(later[0], BEGINNING)
         else:
             return pruned
-        if ends_at is not None and clock() >= ends_at:
+        if ends_at is not None and started + took >= ends_at:
             pruned.stop = at
             return pruned
-        pause((clock() - started) * REST_SHARE)
+        pause(took * REST_SHARE)
+
+
+def _tell(kind: str, page: Page, seconds: float) -> None:
+    if page.deleted:
+        batch = {"kind": kind, "deleted": page.deleted, "has_more": page.place is not None}
+        lines.PRUNED.say(batch | {"duration_ms": round(seconds * 1000)})
 
 
 def outlook(retention: Retention, *, now: datetime) -> Pruned:

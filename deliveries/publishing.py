@@ -1,6 +1,7 @@
 """Publish: record events and one delivery for each subscribed endpoint, in the caller's transaction."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
-from deliveries import dispatch
+from deliveries import dispatch, lines
 from deliveries.errors import IdempotencyConflict, InvalidEvent
 from deliveries.models import Event
 from deliveries.models.event import next_sequences
@@ -41,7 +42,7 @@ LEFT JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
 ORDER BY event.position
 ON CONFLICT (event_id, endpoint_id) DO NOTHING
-RETURNING endpoint_id
+RETURNING endpoint_id, event_id
 """
 
 
@@ -93,16 +94,31 @@ def publish_many(events: Iterable[dict[str, Any]]) -> list[Event]:
 
 def fan_out(events: Sequence[Event]) -> None:
     """Insert the deliveries of new events and ring for their endpoints when the transaction commits."""
-    rows = [
+    given = [
         {"position": position, "id": event.pk, "tenant": event.tenant, "patterns": candidate_patterns(event.type)}
         for position, event in enumerate(events)
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_FAN_OUT, {"events": json.dumps(rows), "default_deadline": DEFAULT_POLICY.deadline_seconds})
-        endpoint_ids = {row[0] for row in cursor.fetchall()}
+        cursor.execute(_FAN_OUT, {"events": json.dumps(given), "default_deadline": DEFAULT_POLICY.deadline_seconds})
+        rows = cursor.fetchall()
+    endpoint_ids = {endpoint_id for endpoint_id, _ in rows}
+    lines.EVENT_PUBLISHED.say_on_commit(_told(events, rows))
     if endpoint_ids:
         # Robust, and a plain function: a callback that raises would silence every later one of the caller's.
         transaction.on_commit(lambda: dispatch.wake(endpoint_ids), robust=True)
+
+
+def _told(events: Sequence[Event], deliveries: Sequence[tuple[int, str]]) -> Iterator[dict[str, object]]:
+    """Each event with the number of its deliveries."""
+    counts = Counter(event_id for _, event_id in deliveries)
+    for event in events:
+        yield {
+            "event_id": event.pk,
+            "event_type": event.type,
+            "tenant": event.tenant or None,
+            "sequence": event.sequence,
+            "deliveries": counts[event.pk],
+        }
 
 
 def _kinds_among(given: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:

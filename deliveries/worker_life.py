@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 from celery.worker import state
 from redis import RedisError
 
 from deliveries.drain import sending
 from deliveries.watch import heartbeats
+from journal import name_worker
 
 logger = logging.getLogger(__name__)
 
@@ -23,9 +24,14 @@ _stopped = threading.Event()
 
 def connect() -> None:
     """Called once, when the apps are ready; nothing happens in a process that is no worker."""
+    celeryd_init.connect(_name_lines, weak=False)
     worker_ready.connect(_start_beating, weak=False)
     worker_shutting_down.connect(_stop_sending, weak=False)
     worker_shutdown.connect(_stop_beating, weak=False)
+
+
+def _name_lines(sender: str, **_kwargs: Any) -> None:
+    name_worker(sender)
 
 
 def _start_beating(sender: Any, **_kwargs: Any) -> None:

@@ -35,9 +35,15 @@ class DatabaseClock:
 
 
 def attempt(
-    claimed: Claimed, recipient: Recipient, *, transport: Transport, clock: DatabaseClock, rng: random.Random
+    claimed: Claimed,
+    recipient: Recipient,
+    *,
+    transport: Transport,
+    clock: DatabaseClock,
+    rng: random.Random,
+    drain: str = "",
 ) -> tuple[Result, Outcome]:
-    """Send one delivery once. Never raises: a fault of ours is an outcome too."""
+    """Send one delivery once; `drain` names the drain that does. Never raises: a fault of ours is an outcome too."""
     started_at = clock.now()
     exchange = _exchange(claimed, recipient, transport, started_at)
     now = clock.now()
@@ -60,6 +66,8 @@ def attempt(
         snippet=exchange.snippet,
         certificate_ends_at=exchange.certificate_ends_at,
         burial=_burial(claimed, recipient, outcome, decision) if isinstance(decision, GiveUp) else None,
+        rate_limit=recipient.rate_limit_per_second,
+        drain=drain,
     )
     return result, outcome
 

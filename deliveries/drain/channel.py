@@ -43,6 +43,7 @@ class Channel:
         self.recipient = recipient
         self.is_gone = False
         self.low_water = 0
+        self.pace = ""
         self.closes_at = closes_at
         self.sent = 0
         self.failed = 0
@@ -110,6 +111,7 @@ class Channel:
                 # The lease lapses and the sweep records the attempt: its result is unknown.
                 logger.exception("delivery %s: the attempt ended without a result", claimed.id)
                 continue
+            result.pace = self.pace
             self._note(result, outcome)
             self._outbox.put(result)
 

@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from redis import RedisError
 
-from deliveries import dispatch, pacing
+from deliveries import dispatch, lines, pacing
 from deliveries.conf import conf
 from deliveries.drain import attempt, sending
 from deliveries.drain.channel import Channel
@@ -63,9 +63,12 @@ class Drain:
 
     def __init__(self, endpoint_ids: Collection[int], slow: Collection[int], transport: Transport) -> None:
         self._clock = attempt.DatabaseClock(timezone.now())
-        self._attempt = partial(attempt.attempt, transport=transport, clock=self._clock, rng=random.Random())
         self._outbox = Outbox()
         self._token = pacing.new_token()
+        self._name = self._token[:12]
+        self._attempt = partial(
+            attempt.attempt, transport=transport, clock=self._clock, rng=random.Random(), drain=self._name
+        )
         started = time.monotonic()
         self._ends_at = started + conf().task_budget_seconds
         self._configured_at = started
@@ -176,6 +179,8 @@ class Drain:
         for row in rows:
             shares[row.endpoint_id].append(row)
         for id, share in shares.items():
+            if share and self._lanes[id].is_probing:
+                lines.CIRCUIT_HALF_OPENED.say({"endpoint_id": id, "drain": self._name})
             self._lanes[id].feed(share, wishes[id].rows)
         pacing.give_back(
             {id: self._lanes[id].cost_ms(wishes[id].rows - len(share)) for id, share in shares.items()},
@@ -203,7 +208,8 @@ class Drain:
             if is_over or self._outbox.is_failing or now >= lane.closes_at or lane.channel.is_closed:
                 self._unsent.extend(lane.channel.close())
         try:
-            hand_back(self._unsent)
+            if back := hand_back(self._unsent):
+                lines.HANDED_BACK.say({"deliveries": back, "drain": self._name})
             self._unsent.clear()
         except _DATABASE_ERRORS as error:
             logger.warning("%d unsent deliveries cannot be handed back yet: %s", len(self._unsent), error)

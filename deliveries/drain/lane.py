@@ -67,6 +67,9 @@ class Lane:
         """Take in what pacing said: how long to wait, or that another worker is at it."""
         self._interval_ms = allowance.interval_ms
         self.is_probing = allowance.why == "probe"
+        # What is granted goes by this rule; what is not, waits by it.
+        if allowance.granted:
+            self.channel.pace = allowance.why
         if allowance.is_busy:
             self.is_busy_elsewhere = self._is_drained = True
         elif allowance.wait_seconds:

@@ -5,7 +5,6 @@ what a crash left behind is told when the lease is over. Nothing is mailed insid
 is recorded in one with its mark.
 """
 
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,12 +13,11 @@ from typing import Final
 
 from django.db import connection, transaction
 
+from deliveries import lines
 from deliveries.conf import conf
 from deliveries.models import Notice, NoticeKind
 from deliveries.notices import mails
 from deliveries.publishing import publish
-
-logger = logging.getLogger("deliveries.notices")
 
 TOGETHER: Final = 1_000
 LEASE: Final = timedelta(minutes=5)
@@ -72,7 +70,8 @@ def _came_to_nothing(notice: Notice) -> bool:
 def _log(notices: Iterable[Notice], now: datetime) -> None:
     for notice in notices:
         if notice.logged_at is None:
-            logger.warning("notice %s, %s: %s", notice.pk, notice.kind, notice.title)
+            told = {"notice_id": notice.pk, "kind": notice.kind, "endpoint_id": notice.endpoint_id}
+            lines.NOTICE_TOLD.say(told | {"title": notice.title})
             _mark([notice], "logged_at", now)
 
 

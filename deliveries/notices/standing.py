@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from deliveries import lines
 from deliveries.models import Notice, NoticeKind
 from deliveries.notices.wording import Draft
 
@@ -36,6 +37,8 @@ def tell(draft: Draft, now: datetime, *, wait: timedelta = timedelta(0)) -> bool
     except IntegrityError:
         # Two looks at once: the partial unique index lets one of them in.
         return False
+    written = {"notice_id": notice.pk, "kind": notice.kind, "subject": notice.subject}
+    lines.NOTICE_WRITTEN.say_on_commit([written | {"endpoint_id": notice.endpoint_id, "title": notice.title}])
     return True
 
 

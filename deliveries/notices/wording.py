@@ -1,16 +1,14 @@
 """What is said: drafts of notices from facts. Endpoints are named by number and host; no path, query or secret."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from deliveries.models.notice import NoticeKind
+from journal import scrubbed
 
 TITLE_LENGTH: Final = 200
-
-_URL_TAIL: Final = re.compile(r"(https?://[^\s/?#]+)[/?#]\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +40,6 @@ class Draft:
 
 
 _PROBED: Final = "Only now and then one delivery is tried by itself: when that arrives, the endpoint is enabled."
-
-
-def scrubbed(text: str) -> str:
-    """A text without the path and the query of any URL in it: either may be a credential."""
-    return _URL_TAIL.sub(r"\1/…", text)
 
 
 def of_endpoint(

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
+from deliveries import lines
 from deliveries.pacing import rules
 from deliveries.pacing.keys import keys
 from deliveries.pacing.scripts import Call, run
@@ -67,7 +68,22 @@ def report(tallies: Mapping[int, Tally], *, rng: random.Random | None = None, no
         return {}
     chance = (rng or random).random
     answers = run("report", [_report(id, tally, chance(), now_ms) for id, tally in tallies.items()])
-    return {id: state.decode() for id, state in zip(tallies, answers, strict=True)}
+    circuits = {}
+    for (id, tally), (after, before, *more) in zip(tallies.items(), answers, strict=True):
+        circuits[id] = after.decode()
+        _tell(id, tally, before.decode(), circuits[id], *more)
+    return circuits
+
+
+def _tell(id: int, tally: Tally, before: str, after: str, times_opened: int, probe_ms: int) -> None:
+    if before == after:
+        return
+    change: dict[str, object] = {"endpoint_id": id, "from_state": before}
+    if after == "open":
+        counts = {"failures": tally.bad, "times_opened": times_opened, "probe_in_seconds": round(probe_ms / 1000, 1)}
+        lines.CIRCUIT_OPENED.say(change | counts)
+    else:
+        lines.CIRCUIT_CLOSED.say(change | {"why": "the probe came through"})
 
 
 def give_back(costs_ms: Mapping[int, float], probes: Collection[int] = (), *, now_ms: int = 0) -> None:
@@ -92,7 +108,9 @@ def leave(token: str, endpoint_ids: Collection[int], *, now_ms: int = 0) -> set[
 
 def resume(endpoint_id: int, reason: str, *, afresh: bool = False, now_ms: int = 0) -> None:
     """Start a ramp; `afresh` also closes the circuit and forgets every hold, as when an endpoint is enabled again."""
-    run("resume", [(keys(endpoint_id, "flow", "bell"), [reason, int(afresh), now_ms])])
+    (closed,) = run("resume", [(keys(endpoint_id, "flow", "bell"), [reason, int(afresh), now_ms])])
+    if closed:
+        lines.CIRCUIT_CLOSED.say({"endpoint_id": endpoint_id, "from_state": closed.decode(), "why": reason})
 
 
 def _take(token: str, id: int, count: int, limit: float | None, now_ms: int) -> Call:

@@ -2,7 +2,7 @@
 -- KEYS  flow, bell
 -- ARGV  successes, failures, failures since the last success, hold ms (0: none), why held,
 --       streak that opens, samples, ratio that opens, window ms, first open ms, longest open ms, chance 0..1, now ms (0)
--- Gives the circuit's state after it: closed, open, half-open
+-- Gives the circuit's state after it and before: closed, open, half-open; times it opened, ms until its probe
 local flow = KEYS[1]
 local good, bad, trailing = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local hold_ms, hold_reason = tonumber(ARGV[4]), ARGV[5]
@@ -29,7 +29,8 @@ local function ramp(from, reason)
 end
 
 local state = redis.call('HMGET', flow, 'circuit', 'opened', 'streak', 'since', 'good', 'bad', 'held_until')
-local circuit, opened, streak = state[1] or 'closed', tonumber(state[2]) or 0, tonumber(state[3]) or 0
+local before = state[1] or 'closed'
+local circuit, opened, streak = before, tonumber(state[2]) or 0, tonumber(state[3]) or 0
 local since, all_good, all_bad = tonumber(state[4]) or now, tonumber(state[5]) or 0, tonumber(state[6]) or 0
 
 if circuit == 'half-open' then
@@ -65,4 +66,5 @@ if hold_ms > 0 then
     end
 end
 redis.call('PEXPIRE', flow, KEEP_MS)
-return circuit
+local then_state = redis.call('HMGET', flow, 'opened', 'probe_at')
+return {circuit, before, tonumber(then_state[1]) or 0, math.max(0, math.ceil((tonumber(then_state[2]) or now) - now))}

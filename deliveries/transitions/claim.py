@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection
@@ -12,7 +13,8 @@ from django.db import connection
 class Claimed:
     """One delivery under lease. `number` counts all attempts, `budget_number` those of the current budget, from 1.
 
-    `claimed_at` is the database's clock, the one that due times, leases and deadlines are measured by.
+    `claimed_at` is the database's clock, the one that due times, leases and deadlines are measured by. `age_seconds` is
+    how long ago, then, the delivery was recorded.
     """
 
     id: int
@@ -24,6 +26,9 @@ class Claimed:
     claimed_at: datetime
     token: UUID
     body: bytes
+    age_seconds: float = 0.0
+    event_type: str = ""
+    tenant: str = ""
 
 
 @dataclass(slots=True)
@@ -56,9 +61,10 @@ WITH wish AS (
         lease_token = %(token)s, lease_expires_at = now() + make_interval(secs => wish.lease)
     FROM wish WHERE delivery.id = ANY (ARRAY (SELECT id FROM due)) AND delivery.endpoint_id = wish.endpoint_id
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
-              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now()
+              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now(),
+              extract(epoch FROM now() - delivery.created_at)::float8
 )
-SELECT taken.*, event.body
+SELECT taken.*, event.body, event.type, event.tenant
 FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
 
@@ -76,4 +82,10 @@ def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
                 "token": str(token),
             },
         )
-        return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]  # type: ignore[call-arg]
+        return [claimed(row, token) for row in cursor.fetchall()]
+
+
+def claimed(row: tuple[Any, ...], token: UUID) -> Claimed:
+    """A row of a claim's statement."""
+    *facts, age_seconds, body, event_type, tenant = row
+    return Claimed(*facts, token, body.encode(), age_seconds, event_type, tenant)

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from deliveries.transitions.claim import Claimed, Wish
+from deliveries.transitions.claim import Claimed, Wish, claimed
 
 # Deliveries of one endpoint get their ids in sequence (publishing takes a lock for ordered endpoints), so the id is the
 # order. Rows are locked one by one in that order and not skipped: a locked one ends the run by its changed state.
@@ -31,9 +31,11 @@ WITH unfinished AS (
           SELECT FROM deliveries_deadletter letter
           WHERE letter.endpoint_id = endpoint.id AND letter.resolution = 'open' AND letter.delivery_id < delivery.id))
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
-              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now()
+              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now(),
+              extract(epoch FROM now() - delivery.created_at)::float8
 )
-SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
+SELECT taken.*, event.body, event.type, event.tenant
+FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
 
 _HEAD_DUE = """
@@ -60,7 +62,7 @@ def claim_in_order(endpoint_id: int, wish: Wish) -> list[Claimed]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM_IN_ORDER, asked)
-        return [Claimed(*row[:7], token, row[7].encode()) for row in cursor.fetchall()]  # type: ignore[call-arg]
+        return [claimed(row, token) for row in cursor.fetchall()]
 
 
 def seconds_until_head_due(endpoint_id: int) -> float | None:

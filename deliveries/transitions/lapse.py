@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
+from deliveries import lines
 from deliveries.transitions.orphaned import Orphan, bury_orphans
 
 BACKOFF_SECONDS: Final = 5.0
@@ -51,7 +52,8 @@ WITH lapsed AS (
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
     WHERE delivery.id = lapsed.id AND delivery.status = 'sending' AND endpoint.id = delivery.endpoint_id
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.status, delivery.attempt_count,
-              lapsed.lease_expires_at AS started_at, endpoint.url, policy.name AS policy, policy.max_attempts
+              delivery.next_attempt_at, lapsed.lease_expires_at AS started_at, endpoint.url, policy.name AS policy,
+              policy.max_attempts
 ), written AS (
     INSERT INTO deliveries_attempt (delivery_id, number, started_at, duration_ms, outcome, reason, host, address,
                                     retry_after, snippet)
@@ -59,8 +61,12 @@ WITH lapsed AS (
            coalesce(substring(url from '^[a-z]+://[^/?#]+'), ''), '', '', ''
     FROM moved ORDER BY id
 )
-SELECT id, endpoint_id, event_id, status, url, policy, max_attempts FROM moved ORDER BY id
+SELECT id, endpoint_id, event_id, status, attempt_count, next_attempt_at, url, policy, max_attempts
+FROM moved ORDER BY id
 """
+
+# The first columns of a row, which its line has too.
+_TOLD: Final = ("delivery_id", "endpoint_id", "event_id", "status", "attempt", "next_attempt_at")
 
 
 def lapse(page: int) -> Lapsed:
@@ -75,12 +81,11 @@ def lapse(page: int) -> Lapsed:
         with connection.cursor() as cursor:
             cursor.execute(_LAPSE, values)
             rows = cursor.fetchall()
-        buried = bury_orphans([_orphan(*row) for row in rows if row[3] == "dead"])
+        lines.LAPSED.say_on_commit(dict(zip(_TOLD, row, strict=False)) for row in rows)
+        buried = bury_orphans([_orphan(row[0], row[1], row[2], *row[6:]) for row in rows if row[3] == "dead"])
     return Lapsed(len(rows), frozenset(row[1] for row in rows if row[3] == "pending"), tuple(buried))
 
 
-def _orphan(
-    delivery_id: int, endpoint_id: int, event_id: str, _status: str, url: str, policy: str, max_attempts: int
-) -> Orphan:
+def _orphan(delivery_id: int, endpoint_id: int, event_id: str, url: str, policy: str, max_attempts: int) -> Orphan:
     reason = f"All {max_attempts} attempts of policy {policy} are spent. Last: {REASON}"
     return Orphan(delivery_id, endpoint_id, event_id, url, "unknown", reason)

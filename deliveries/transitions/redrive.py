@@ -1,11 +1,13 @@
 """dead → pending: deliveries of open dead letters go back to work with a fresh budget and a fresh deadline."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
+from deliveries import lines
 from deliveries.transitions.pace import Pace
 from endpoints.policies import DEFAULT_POLICY
 
@@ -17,6 +19,9 @@ class Redriven:
     dead_letter_id: int
     endpoint_id: int
     endpoint_state: str
+    delivery_id: int
+    event_id: str
+    next_attempt_at: datetime
 
 
 # One statement decides and resolves. The letter's row lock settles who is first: whoever waits for it finds the letter
@@ -41,13 +46,14 @@ WITH locked AS (
       ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
     WHERE delivery.id = letter.delivery_id AND delivery.status = 'dead'
       AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
-    RETURNING letter.id AS letter_id, delivery.endpoint_id, endpoint.state
+    RETURNING letter.id AS letter_id, delivery.endpoint_id, endpoint.state, delivery.id, delivery.event_id,
+              delivery.next_attempt_at
 ), resolved AS (
     UPDATE deliveries_deadletter dead_letter
     SET resolution = 'redriven', resolved_at = now(), operation_id = %(operation)s
     FROM moved WHERE dead_letter.id = moved.letter_id
 )
-SELECT letter_id, endpoint_id, state FROM moved ORDER BY letter_id
+SELECT * FROM moved ORDER BY letter_id
 """
 
 
@@ -62,4 +68,6 @@ def redrive(dead_letter_ids: Sequence[int], operation_id: int, pace: Pace) -> li
     }
     with connection.cursor() as cursor:
         cursor.execute(_REDRIVE, asked)
-        return [Redriven(*row) for row in cursor.fetchall()]
+        redriven = [Redriven(*row) for row in cursor.fetchall()]
+    lines.REDRIVEN.say_on_commit(asdict(row) | {"operation_id": operation_id} for row in redriven)
+    return redriven

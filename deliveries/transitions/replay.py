@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
+from deliveries import lines
 from deliveries.models import Event
 from deliveries.transitions.pace import Pace
 from endpoints.matching import candidate_patterns
@@ -20,6 +22,8 @@ class Replayed:
     delivery_id: int
     endpoint_id: int
     endpoint_state: str
+    event_id: str
+    next_attempt_at: datetime
 
 
 _REPLAY = """
@@ -38,7 +42,7 @@ LEFT JOIN endpoints_retrypolicy policy
   ON policy.id = coalesce(endpoint.retry_policy_id, (SELECT id FROM endpoints_retrypolicy WHERE name = 'default'))
 WHERE delivery.id = chosen.id AND delivery.status = 'delivered'
   AND endpoint.id = delivery.endpoint_id AND endpoint.state <> 'archived'
-RETURNING delivery.id, delivery.endpoint_id, endpoint.state
+RETURNING delivery.id, delivery.endpoint_id, endpoint.state, delivery.event_id, delivery.next_attempt_at
 """
 
 # Whom an event is for is judged by the subscriptions of now, as if it were published at this moment.
@@ -73,9 +77,10 @@ _INSERT_MISSED = """
     ) AS missed
     ORDER BY position, endpoint_id
     ON CONFLICT (event_id, endpoint_id) DO NOTHING
-    RETURNING id, event_id, endpoint_id
+    RETURNING id, event_id, endpoint_id, next_attempt_at
 )
-SELECT inserted.id, inserted.endpoint_id, wanted.state FROM inserted JOIN wanted USING (event_id, endpoint_id)
+SELECT inserted.id, inserted.endpoint_id, wanted.state, inserted.event_id, inserted.next_attempt_at
+FROM inserted JOIN wanted USING (event_id, endpoint_id)
 """
 
 _COUNT_MISSED = """
@@ -89,7 +94,7 @@ def replay(delivery_ids: Sequence[int], operation_id: int, pace: Pace) -> list[R
     """Send the delivered ones among these again, each with a fresh budget and deadline; returns those that were won."""
     with connection.cursor() as cursor:
         cursor.execute(_REPLAY, {"deliveries": list(delivery_ids), **_timing(operation_id, pace)})
-        return [Replayed(*row) for row in cursor.fetchall()]
+        return _told(cursor.fetchall(), operation_id, is_first=False)
 
 
 def deliver_missed(
@@ -104,7 +109,7 @@ def deliver_missed(
         held = {id for (id,) in cursor.fetchall()}
         values = _values([event for event in events if event.pk in held], endpoint_ids)
         cursor.execute(_WANTED + _INSERT_MISSED, values | _timing(operation_id, pace))
-        return [Replayed(*row) for row in cursor.fetchall()]
+        return _told(cursor.fetchall(), operation_id, is_first=True)
 
 
 def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None = None) -> tuple[int, int]:
@@ -112,6 +117,13 @@ def count_missed(events: Sequence[Event], endpoint_ids: Collection[int] | None =
     with connection.cursor() as cursor:
         cursor.execute(_WANTED + _COUNT_MISSED, _values(events, endpoint_ids))
         return tuple(cursor.fetchone())
+
+
+def _told(rows: Sequence[tuple[Any, ...]], operation_id: int, *, is_first: bool) -> list[Replayed]:
+    replayed = [Replayed(*row) for row in rows]
+    more = {"operation_id": operation_id, "is_first": is_first}
+    lines.REPLAYED.say_on_commit(asdict(row) | more for row in replayed)
+    return replayed
 
 
 def _timing(operation_id: int, pace: Pace) -> dict[str, Any]:

@@ -1,16 +1,19 @@
 """sending → delivered, pending or dead: results are recorded in bulk, each only by the holder of the lease."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db import connection, transaction
 
+from deliveries import lines
 from deliveries.statuses import Status
 from deliveries.transitions.bury import Burial, bury
 from deliveries.transitions.claim import Claimed
 from deliveries.transitions.count import COUNT
+from journal import scrubbed
 
 
 @dataclass(slots=True)
@@ -18,7 +21,8 @@ class Result:
     """One attempt and what becomes of its delivery.
 
     `delay_seconds` counts from the recording, on the database's clock. `is_unspent`: the attempt was made, but does not
-    count against the delivery's budget.
+    count against the delivery's budget. `pace` says by which rule the request could go, `drain` names the drain that
+    made it.
     """
 
     claimed: Claimed
@@ -36,6 +40,9 @@ class Result:
     burial: Burial | None = None
     is_unspent: bool = False
     certificate_ends_at: datetime | None = None
+    pace: str = ""
+    rate_limit: float | None = None
+    drain: str = ""
 
 
 @dataclass(slots=True)
@@ -63,7 +70,7 @@ WITH result AS (
         budget_offset = budget_offset + CASE WHEN result.unspent THEN 1 ELSE 0 END
     FROM result
     WHERE delivery.id = result.id AND delivery.status = 'sending' AND delivery.lease_token = result.token
-    RETURNING delivery.id, delivery.endpoint_id, delivery.created_at
+    RETURNING delivery.id, delivery.endpoint_id, delivery.created_at, delivery.next_attempt_at
 ), written AS (
     INSERT INTO deliveries_attempt (delivery_id, number, started_at, duration_ms, outcome, status_code, reason, host,
                                     address, retry_after, snippet)
@@ -74,7 +81,7 @@ WITH result AS (
            extract(epoch FROM clock_timestamp() - moved.created_at) * 1000 AS end_to_end_ms
     FROM result JOIN moved USING (id)
 ), counted AS ({COUNT})
-SELECT id FROM moved
+SELECT id, next_attempt_at FROM moved
 """  # noqa: S608  # the count is a constant of ours
 
 
@@ -85,16 +92,21 @@ def settle(results: Sequence[Result]) -> Settled:
     burials = [result.burial for result in results if result.burial]
     payload = json.dumps([_row(result) for result in results])
     if not burials:
-        return Settled(_move(payload), [])
+        return Settled(set(_move(payload, results)), [])
     with transaction.atomic():
-        moved = _move(payload)
-        return Settled(moved, bury([burial for burial in burials if burial.delivery_id in moved]))
+        moved = _move(payload, results)
+        return Settled(set(moved), bury([burial for burial in burials if burial.delivery_id in moved]))
 
 
-def _move(payload: str) -> set[int]:
+def _move(payload: str, results: Sequence[Result]) -> Mapping[int, datetime | None]:
+    """When those that moved are due again."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, [payload])
-        return {row[0] for row in cursor.fetchall()}
+        due = dict(cursor.fetchall())
+    lines.ATTEMPT_MADE.say_on_commit(
+        _facts(result, due[result.claimed.id]) for result in results if result.claimed.id in due
+    )
+    return due
 
 
 def _row(result: Result) -> dict[str, object]:
@@ -117,3 +129,43 @@ def _row(result: Result) -> dict[str, object]:
     }
     # Few are, and every result passes through here.
     return row | {"unspent": True} if result.is_unspent else row
+
+
+def _facts(result: Result, next_attempt_at: datetime | None) -> dict[str, object]:
+    claimed = result.claimed
+    arrived = result.status == Status.DELIVERED
+    return {
+        "delivery_id": claimed.id,
+        "event_id": claimed.event_id,
+        "event_type": claimed.event_type,
+        "tenant": claimed.tenant or None,
+        "endpoint_id": claimed.endpoint_id,
+        "host": result.host or None,
+        "address": result.address or None,
+        "attempt": claimed.number,
+        "budget_attempt": claimed.budget_number,
+        "outcome": result.outcome,
+        "status_code": result.status_code,
+        # Of a redirect it shows the path that is asked for.
+        "reason": None if arrived else scrubbed(result.reason),
+        "decision": _DECISIONS[result.status],
+        "next_attempt_at": next_attempt_at,
+        "retry_after": result.retry_after or None,
+        "started_at": result.started_at,
+        "duration_ms": result.duration_ms,
+        "event_to_ack_ms": _age_ms(result) if arrived else None,
+        "pace": result.pace or None,
+        "rate_limit": result.rate_limit,
+        "drain": result.drain or None,
+        "claim": claimed.token.hex[:12],
+    }
+
+
+_DECISIONS: Final = {Status.DELIVERED: "delivered", Status.PENDING: "retry", Status.DEAD: "dead_letter"}
+
+
+def _age_ms(result: Result) -> int:
+    """From the recording of the delivery to the end of this attempt, all on the database's clock."""
+    claimed = result.claimed
+    waited = claimed.age_seconds + (result.started_at - claimed.claimed_at).total_seconds()
+    return round(waited * 1000) + result.duration_ms

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from deliveries import lines
 from endpoints.health import Level, Verdict
 
 
@@ -61,7 +62,10 @@ def move(endpoint_id: int, before: Level, after: Level, now: datetime, *, error:
     """Move the level, and say whether this was the look that did."""
     with connection.cursor() as cursor:
         cursor.execute(_MOVE, {"id": endpoint_id, "before": before, "after": after, "now": now, "error": error})
-        return bool(cursor.rowcount)
+        moved = bool(cursor.rowcount)
+    if moved:
+        lines.HEALTH_CHANGED.say_on_commit([{"endpoint_id": endpoint_id, "from_level": before, "to_level": after}])
+    return moved
 
 
 def forget_level(endpoint_id: int, at: datetime) -> None:

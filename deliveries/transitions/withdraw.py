@@ -4,9 +4,12 @@ Each goes back to where the operation found it: a redriven delivery to its dead 
 one to delivered; one that an endpoint had missed is taken away, as it was never there.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 from django.db import connection
+
+from deliveries import lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,19 @@ WITH chosen AS (
     UPDATE deliveries_delivery delivery
     SET status = 'dead', next_attempt_at = NULL, finished_at = now(), operation_id = NULL
     FROM chosen WHERE delivery.id = chosen.id AND chosen.is_redriven
-    RETURNING delivery.id
+    RETURNING delivery.id, delivery.event_id, delivery.endpoint_id
 ), delivered AS (
     UPDATE deliveries_delivery delivery
     SET status = 'delivered', next_attempt_at = NULL, finished_at = now(), operation_id = NULL
     FROM chosen WHERE delivery.id = chosen.id AND NOT chosen.is_redriven AND NOT chosen.is_new
-    RETURNING delivery.id
+    RETURNING delivery.id, delivery.event_id, delivery.endpoint_id
 ), removed AS (
     DELETE FROM deliveries_delivery delivery
     USING chosen WHERE delivery.id = chosen.id AND NOT chosen.is_redriven AND chosen.is_new
-    RETURNING delivery.id
+    RETURNING delivery.id, delivery.event_id, delivery.endpoint_id
 )
-SELECT (SELECT count(*) FROM dead), (SELECT count(*) FROM delivered), (SELECT count(*) FROM removed)
+SELECT *, 'dead' FROM dead UNION ALL SELECT *, 'delivered' FROM delivered UNION ALL SELECT *, 'removed' FROM removed
+ORDER BY id
 """
 
 
@@ -60,4 +64,16 @@ def withdraw(operation_id: int, rows: int) -> Withdrawn:
     """Call back up to `rows` deliveries of an operation; call it until nothing goes back any more."""
     with connection.cursor() as cursor:
         cursor.execute(_WITHDRAW, {"operation": operation_id, "rows": rows})
-        return Withdrawn(*cursor.fetchone())
+        rows = cursor.fetchall()
+    lines.WITHDRAWN.say_on_commit(_facts(operation_id, *row) for row in rows)
+    return Withdrawn(**Counter(row[3] for row in rows))
+
+
+def _facts(operation_id: int, delivery_id: int, event_id: str, endpoint_id: int, back_to: str) -> dict[str, object]:
+    return {
+        "delivery_id": delivery_id,
+        "event_id": event_id,
+        "endpoint_id": endpoint_id,
+        "operation_id": operation_id,
+        "back_to": back_to,
+    }

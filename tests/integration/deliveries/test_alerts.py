@@ -70,8 +70,9 @@ def test_one_alert_line_a_dead_letter(caplog):
 
     alerts.announce(ids(letters))
 
-    lines = [record.getMessage() for record in caplog.records if record.name == "deliveries.alerts"]
-    assert [line.split(":")[0] for line in lines] == [f"dead letter {letter.pk}" for letter in letters]
+    lines = [record for record in caplog.records if record.name == "holdfast.dead_letters"]
+    assert [line.msg["dead_letter_id"] for line in lines] == [letter.pk for letter in letters]
+    assert {line.msg["event"] for line in lines} == {"dead_letter.announced"}
 
 
 def test_neither_log_nor_mail_holds_the_path_the_query_or_the_body(caplog):
