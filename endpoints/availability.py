@@ -5,9 +5,11 @@ from typing import Final
 
 from django.db import connection, transaction
 
+from endpoints import lines
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint, State, StateChange
 from endpoints.signals import state_changed
+from journal import scrubbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,20 @@ def _move(move: _Move, endpoint: Endpoint | int, actor: str, reason: str) -> Sta
             endpoint_id=id, from_state=row[0], to_state=move.to, actor=actor, reason=reason, at=row[1]
         )
         state_changed.send(sender=Endpoint, change=change)
+        lines.STATE_CHANGED.say_on_commit([_facts(change)])
     if isinstance(endpoint, Endpoint):
         endpoint.refresh_from_db(fields=["state", "state_reason", "state_changed_at", "state_changed_by", "updated_at"])
     return change
+
+
+def _facts(change: StateChange) -> dict[str, object]:
+    return {
+        "endpoint_id": change.endpoint_id,
+        "from_state": change.from_state,
+        "to_state": change.to_state,
+        "actor": change.actor,
+        "reason": scrubbed(change.reason),
+    }
 
 
 def _refusal(move: _Move, id: int) -> TransitionRefused:

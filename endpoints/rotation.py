@@ -1,6 +1,5 @@
 """Rotation: give an endpoint a new signing secret while the old ones still sign, so that no receiver is cut off."""
 
-import logging
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -8,11 +7,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from endpoints import signing
+from endpoints import lines, signing
 from endpoints.errors import TransitionRefused
 from endpoints.models import Endpoint, SecretChange, SigningSecret
-
-logger = logging.getLogger(__name__)
+from journal import scrubbed
 
 DEFAULT_OVERLAP: Final = timedelta(hours=24)
 """How long old secrets go on signing: a working day for the receiver's owner to deploy the new one."""
@@ -39,6 +37,8 @@ def rotate(
         expired = old.update(expires_at=end)
         made = SigningSecret.objects.create(endpoint_id=id, secret=signing.new_secret(), created_at=now)
         _note(made, SecretChange.Act.ROTATED, actor, f"{expired} older ones expire {end:%Y-%m-%d %H:%M} UTC.", now)
+        made_by = {"endpoint_id": id, "key_fingerprint": made.fingerprint, "actor": actor}
+        lines.SECRET_ROTATED.say_on_commit([made_by | {"older_secrets": expired, "older_expire_at": end}])
     return made
 
 
@@ -63,15 +63,19 @@ def revoke(secret: SigningSecret, *, actor: str, reason: str, now: datetime | No
         live.filter(pk=secret.pk).update(expires_at=now)
         _note(secret, SecretChange.Act.REVOKED, actor, reason, now)
     secret.expires_at = now
+    revoked = {"endpoint_id": secret.endpoint_id, "key_fingerprint": secret.fingerprint, "actor": actor}
+    lines.SECRET_REVOKED.say_on_commit([revoked | {"reason": scrubbed(reason)}])
 
 
 def _note(secret: SigningSecret, act: SecretChange.Act, actor: str, reason: str, now: datetime) -> None:
-    id, fingerprint = secret.endpoint_id, secret.fingerprint
     SecretChange.objects.create(
-        endpoint_id=id, act=act, fingerprint=fingerprint, actor=actor, reason=reason.strip(), at=now
+        endpoint_id=secret.endpoint_id,
+        act=act,
+        fingerprint=secret.fingerprint,
+        actor=actor,
+        reason=reason.strip(),
+        at=now,
     )
-    words = f"endpoint {id}: signing secret {fingerprint} {act} by {actor}: {reason}"
-    transaction.on_commit(lambda: logger.info(words))
 
 
 def _lock(endpoint: Endpoint | int) -> int:

@@ -4,8 +4,8 @@ The attempt was counted when the event was claimed, in a transaction of its own,
 down does not do so for ever.
 """
 
-import logging
 import time
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -17,10 +17,9 @@ from inbox.errors import FailureClass, InboxError, ProcessingFailed
 from inbox.handlers import Handler
 from inbox.retries import delay_seconds
 from inbox.statuses import Result
+from inbox.telling import Ended, tell
 from inbox.transitions.claim import Claimed
 from inbox.transitions.settle import fail, finish
-
-logger = logging.getLogger(__name__)
 
 COVERED = "A fetch that began after this event had arrived was applied already: it needed none of its own."
 
@@ -37,37 +36,35 @@ def run(claimed: Claimed, rng: Random) -> None:
         return
     began = time.monotonic()
     try:
-        _run(found, claimed)
+        ended = _run(found, claimed)
     except LeaseLost as lost:
-        logger.warning("%s: event %s: %s", claimed.event.source, claimed.event.id, lost)
+        ended = Ended("lease_lost", found.name, reason=str(lost))
     except Exception as error:
-        _record_failure(claimed, found, error, rng, began)
+        ended = _record_failure(claimed, found, error, rng, began)
+    tell(claimed, ended, began)
 
 
-def _run(found: Handler, claimed: Claimed) -> None:
+def _run(found: Handler, claimed: Claimed) -> Ended:
     if found.two_phase:
         # Its effects are outside the database already: only the record may be missing, and then it runs again.
-        _finish(claimed, found, _judged(found.call(claimed.event)))
-    elif found.fetch is not None and found.object_key is not None:
-        _run_with_fetch(found, claimed, str(found.object_key(claimed.event))[:255])
-    else:
-        with transaction.atomic():
-            _finish(claimed, found, _judged(found.call(claimed.event)))
+        return _finish(claimed, found, _judged(found.call(claimed.event)))
+    if found.fetch is not None and found.object_key is not None:
+        return _run_with_fetch(found, claimed, str(found.object_key(claimed.event))[:255])
+    with transaction.atomic():
+        return _finish(claimed, found, _judged(found.call(claimed.event)))
 
 
-def _run_with_fetch(found: Handler, claimed: Claimed, key: str) -> None:
+def _run_with_fetch(found: Handler, claimed: Claimed, key: str) -> Ended:
     assert found.fetch is not None
     covered, began_at = fetched.is_covered(claimed.source_id, key, claimed.event.received_at)
     if covered:
-        _finish(claimed, found, Result.PROCESSED, COVERED)
-        return
+        return _finish(claimed, found, Result.PROCESSED, COVERED)
     # The network stays outside the transaction.
     answer = found.fetch(claimed.event)
     with transaction.atomic():
         if fetched.mark(claimed.source_id, key, began_at):
-            _finish(claimed, found, _judged(found.call(claimed.event, answer)))
-        else:
-            _finish(claimed, found, Result.PROCESSED, COVERED)
+            return _finish(claimed, found, _judged(found.call(claimed.event, answer)))
+        return _finish(claimed, found, Result.PROCESSED, COVERED)
 
 
 def _judged(returned: Any) -> Result:
@@ -77,40 +74,37 @@ def _judged(returned: Any) -> Result:
     return returned if isinstance(returned, Result) else Result.PROCESSED
 
 
-def _finish(claimed: Claimed, found: Handler, result: Result, why: str = "") -> None:
+def _finish(claimed: Claimed, found: Handler, result: Result, why: str = "") -> Ended:
     if not finish(claimed, result, handler=found.name, reason=why):
         raise LeaseLost(f"{found.name} took longer than its lease of {found.lease_seconds} s.")
+    return Ended(result, found.name, reason=why)
 
 
-def _record_failure(claimed: Claimed, found: Handler, error: Exception, rng: Random, began: float) -> None:
+def _record_failure(claimed: Claimed, found: Handler, error: Exception, rng: Random, began: float) -> Ended:
     failure = classify(error)
     delay = delay_seconds(failure, claimed.budget_attempt, rng)
-    _fail(claimed, failure, delay, found.name, reason(error), began)
+    ended = _fail(claimed, failure, delay, found.name, reason(error), began)
     # The traceback of a fault that nobody foresaw is worth its lines; a failure that the handler named is not.
-    logger.log(
-        logging.WARNING if delay is not None else logging.ERROR,
-        "%s: event %s (%s), attempt %d failed, %s: %s; %s",
-        claimed.event.source,
-        claimed.event.id,
-        claimed.event.type,
-        claimed.event.attempt,
-        failure,
-        reason(error),
-        "it is a dead letter" if delay is None else f"next in {delay:.0f} s",
-        exc_info=error if failure is FailureClass.LOGIC and not isinstance(error, ProcessingFailed) else None,
-    )
+    if failure is FailureClass.LOGIC and not isinstance(error, ProcessingFailed):
+        return replace(ended, error=error)
+    return ended
 
 
 def _end_unhandled(claimed: Claimed) -> None:
     words = f"No handler wants events of type {claimed.event.type or '(none)'}."
+    began = time.monotonic()
     if claimed.unhandled == "dead_letter":
-        _fail(claimed, FailureClass.UNHANDLED, None, "", words, time.monotonic())
+        ended = _fail(claimed, FailureClass.UNHANDLED, None, "", words, began)
     else:
-        finish(claimed, Result.IGNORED, handler="", reason=words)
+        is_recorded = finish(claimed, Result.IGNORED, handler="", reason=words)
+        ended = Ended(Result.IGNORED if is_recorded else "lease_lost", "", reason=words)
+    tell(claimed, ended, began)
 
 
-def _fail(claimed: Claimed, failure: FailureClass, delay: float | None, handler: str, words: str, began: float) -> None:
-    fail(
+def _fail(
+    claimed: Claimed, failure: FailureClass, delay: float | None, handler: str, words: str, began: float
+) -> Ended:
+    is_recorded = fail(
         claimed,
         failure,
         delay_seconds=delay,
@@ -118,3 +112,5 @@ def _fail(claimed: Claimed, failure: FailureClass, delay: float | None, handler:
         reason=words,
         duration_ms=int((time.monotonic() - began) * 1000),
     )
+    result = "lease_lost" if not is_recorded else "dead_letter" if delay is None else "retry"
+    return Ended(result, handler, failure, words, delay)

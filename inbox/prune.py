@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from inbox import lines
 from inbox.conf import conf
 from inbox.transitions.prune import forget_bodies, forget_events, forget_fetches, forget_letters, forget_refusals
 
@@ -54,9 +55,17 @@ def prune(
             began = clock()
             count = forget(before, ROWS_PER_BATCH)
             setattr(pruned, name, getattr(pruned, name) + count)
-            if ends_at is not None and clock() >= ends_at:
+            took = clock() - began
+            _tell(name, count, took)
+            if ends_at is not None and began + took >= ends_at:
                 pruned.is_complete = False
                 return pruned
             if count >= ROWS_PER_BATCH:
-                pause((clock() - began) * REST_SHARE)
+                pause(took * REST_SHARE)
     return pruned
+
+
+def _tell(kind: str, deleted: int, seconds: float) -> None:
+    if deleted:
+        batch = {"kind": kind, "deleted": deleted, "has_more": deleted >= ROWS_PER_BATCH}
+        lines.PRUNED.say(batch | {"duration_ms": round(seconds * 1000)})

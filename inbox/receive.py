@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from inbox import dispatch
+from inbox import dispatch, lines
 from inbox.accounts import Account
 from inbox.key_fetchers import FetcherUnusable, with_fetcher
 from inbox.refusals import SIGNATURE_REASONS, count_refusal
@@ -45,13 +45,10 @@ def receive(account: Account, request: Request) -> Answer:
     try:
         verified = _verify(account, request)
     except Refused as refusal:
-        count_refusal(account.id, refusal.reason, refusal.fingerprints)
-        level = logging.WARNING if refusal.reason in SIGNATURE_REASONS else logging.INFO
-        logger.log(level, "%s: refused, %s: %s", account.slug, refusal.reason, refusal)
-        return Answer(_STATUSES.get(refusal.reason, 401), refusal.reason)
+        return _refused(account, refusal)
     except UndecryptableValue as error:
         count_refusal(account.id, "unreadable-secret")
-        logger.error("%s: refuses everything: %s", account.slug, error)
+        _tell_refusal(account, 503, "unreadable-secret", level=logging.ERROR, detail=str(error))
         return Answer(503, "unavailable")
     return _store(account, request, verified)
 
@@ -59,7 +56,25 @@ def receive(account: Account, request: Request) -> Answer:
 def refuse(account: Account | None, status: int, reason: str) -> Answer:
     """Turn a request away that is not even looked at, and count it."""
     count_refusal(account.id if account else None, reason)
+    _tell_refusal(account, status, reason)
     return Answer(status, reason)
+
+
+def _refused(account: Account, refusal: Refused) -> Answer:
+    count_refusal(account.id, refusal.reason, refusal.fingerprints)
+    status = _STATUSES.get(refusal.reason, 401)
+    level = logging.WARNING if refusal.reason in SIGNATURE_REASONS else logging.INFO
+    keys = list(refusal.fingerprints) or None
+    _tell_refusal(account, status, refusal.reason, level=level, detail=refusal.sentence, key_fingerprints=keys)
+    return Answer(status, refusal.reason)
+
+
+def _tell_refusal(
+    account: Account | None, status: int, reason: str, *, level: int = logging.INFO, **more: object
+) -> None:
+    # The name of a source that does not exist is a stranger's text.
+    facts = {"source": account.slug if account else None, "status": status, "reason": reason}
+    lines.REQUEST_REFUSED.say(facts | more, level=level)
 
 
 def _verify(account: Account, request: Request) -> Verified:
@@ -104,17 +119,21 @@ def _store(account: Account, request: Request, verified: Verified) -> Answer:
 
 
 def _tell(account: Account, arrival: Arrival, stored: Stored, fault: str) -> None:
-    if stored.has_other_body:
-        # Answered like any repeat: refusing it would make a genuine sender try again for days, and then give up on us.
-        logger.warning(
-            "%s: %s arrived again with another body (%s); the first one is kept as event #%d",
-            account.slug,
-            arrival.event_id,
-            arrival.fingerprint[:12],
-            stored.id,
-        )
-    if fault and stored.is_new:
-        logger.error("%s: %s is a dead letter: %s", account.slug, arrival.event_id, fault)
+    # Another body is answered like any repeat: refusing it would make a genuine sender try again for days, and then
+    # give up on us. The first one is kept.
+    level = logging.WARNING if stored.has_other_body else logging.ERROR if fault and stored.is_new else logging.INFO
+    facts = {
+        "source": account.slug,
+        "event_id": arrival.event_id,
+        "event_type": arrival.type or None,
+        "received_id": stored.id,
+        "body_bytes": len(arrival.body),
+        "body_fingerprint": arrival.fingerprint[:12],
+        "is_repeat": not stored.is_new,
+        "has_other_body": stored.has_other_body,
+        "fault": fault or None,
+    }
+    lines.EVENT_RECEIVED.say(facts, level=level)
 
 
 def _parsed(payload: bytes) -> tuple[Any, str]:

@@ -1,6 +1,5 @@
 """Rotation: give a source the provider's new secret while the old ones still prove requests, so that none is lost."""
 
-import logging
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -9,10 +8,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from inbox import lines
 from inbox.errors import SecretRefused
 from inbox.models import Source, SourceSecret
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_OVERLAP: Final = timedelta(days=4)
 """What was signed with the old secret comes again for as long as the provider retries: three days, commonly."""
@@ -45,8 +43,8 @@ def rotate(
         old = SourceSecret.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=end), source=source)
         expired = old.update(expires_at=end)
         made.save()
-        words = f"source {source.slug}: secret {made.fingerprint} added by {actor}; {expired} older ones expire {end}"
-        transaction.on_commit(lambda: logger.info(words))
+        added = {"source": source.slug, "key_fingerprint": made.fingerprint, "actor": actor}
+        lines.SECRET_ADDED.say_on_commit([added | {"older_secrets": expired, "older_expire_at": end}])
     return made
 
 
@@ -56,4 +54,5 @@ def revoke(secret: SourceSecret, *, actor: str, now: datetime | None = None) -> 
     if not SourceSecret.objects.live(now).filter(pk=secret.pk).update(expires_at=now):
         raise SecretRefused("This secret has expired already.")
     secret.expires_at = now
-    logger.info("source %s: secret %s revoked by %s", secret.source_id, secret.fingerprint, actor)
+    revoked = {"source": secret.source.slug, "key_fingerprint": secret.fingerprint, "actor": actor}
+    lines.SECRET_REVOKED.say_on_commit([revoked])

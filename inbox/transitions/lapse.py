@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
+from inbox import lines
 from inbox.errors import FailureClass
 from inbox.retries import delay_seconds
 from inbox.transitions.bury import bury
@@ -28,7 +29,9 @@ class Lapsed:
 
 # Rows that a late worker is settling at this moment are skipped: it wins.
 _LAPSED = """
-SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at FROM inbox_receivedevent
+SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at, event_id,
+       (SELECT slug FROM inbox_source WHERE id = source_id)
+FROM inbox_receivedevent
 WHERE status = 'processing' AND lease_expires_at <= now()
 ORDER BY lease_expires_at LIMIT %s
 FOR UPDATE SKIP LOCKED
@@ -50,18 +53,20 @@ def lapse(page: int, rng: Random) -> Lapsed:
     """Take back up to `page` events whose lease has run out, longest overdue first."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LAPSED, [page])
-        moves = [_move(row, rng) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+        moves = [_move(row, rng) for row in rows]
         if not moves:
             return Lapsed(0, 0)
         cursor.execute(_MOVE, [REASON, json.dumps(moves)])
         dead = [move["id"] for move in moves if move["delay"] is None]
+        lines.LAPSED.say_on_commit(_facts(row, row[0] in dead) for row in rows)
         for id in dead:
             bury(id, FailureClass.CRASHED, REASON)
     return Lapsed(len(moves), len(dead))
 
 
 def _move(row: tuple[Any, ...], rng: Random) -> dict[str, Any]:
-    id, attempt, in_budget, ended_at = row
+    id, attempt, in_budget, ended_at, *_ = row
     entry = {
         "attempt": attempt,
         "at": ended_at.isoformat(timespec="seconds"),
@@ -71,3 +76,14 @@ def _move(row: tuple[Any, ...], rng: Random) -> dict[str, Any]:
         "reason": REASON,
     }
     return {"id": id, "delay": delay_seconds(FailureClass.CRASHED, in_budget, rng), "failure": [entry]}
+
+
+def _facts(row: tuple[Any, ...], is_dead: bool) -> dict[str, object]:
+    id, attempt, _, _, event_id, source = row
+    return {
+        "source": source,
+        "event_id": event_id,
+        "received_id": id,
+        "attempt": attempt,
+        "status": "dead" if is_dead else "received",
+    }

@@ -5,6 +5,8 @@ from typing import Any
 
 from django.db import connection
 
+from inbox import lines
+
 # The letter's row lock settles who is first: whoever waits for it finds the letter no longer open, so two people
 # pressing the button process once.
 _REDRIVE = """
@@ -20,13 +22,13 @@ WITH letter AS (
     SET status = 'received', budget_offset = attempt_count, finished_at = NULL,
         next_attempt_at = now() + make_interval(secs => %(first)s + letter.place * %(step)s)
     FROM placed letter WHERE event.id = letter.event_id AND event.status = 'dead'
-    RETURNING letter.id AS letter_id, event.source_id
+    RETURNING letter.id AS letter_id, event.source_id, event.id
 ), resolved AS (
     UPDATE inbox_deadletter dead_letter
     SET resolution = 'redriven', resolved_at = now(), operation_id = %(operation)s
     FROM moved WHERE dead_letter.id = moved.letter_id
 )
-SELECT letter_id, source_id FROM moved ORDER BY letter_id
+SELECT letter_id, source_id, id FROM moved ORDER BY letter_id
 """
 
 
@@ -45,4 +47,8 @@ def redrive(
     }
     with connection.cursor() as cursor:
         cursor.execute(_REDRIVE, given)
-        return [(letter, source) for letter, source in cursor.fetchall()]
+        rows = cursor.fetchall()
+    lines.REDRIVEN.say_on_commit(
+        {"received_id": event, "dead_letter_id": letter, "operation_id": operation_id} for letter, _, event in rows
+    )
+    return [(letter, source) for letter, source, _ in rows]
