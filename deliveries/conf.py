@@ -19,6 +19,9 @@ class Conf:
     user_agent: str = "Holdfast/1.0"
     """Sent with every request; firewalls turn away library defaults and requests without one."""
 
+    send_traceparent: bool = False
+    """Whether requests carry a `traceparent` header, where OpenTelemetry is in use: receivers then see trace ids."""
+
     wake_size: int = 16
     """Endpoints that one wake-up message may name."""
 
@@ -77,6 +80,7 @@ class Conf:
 _NUMBERS = tuple(field.name for field in fields(Conf) if field.type in (int, float))
 _MAY_BE_ZERO = {"health_probe_minutes", "health_certificate_days"}
 """Switched off by it; `threshold_fault` knows their range."""
+_SWITCHES = tuple(field.name for field in fields(Conf) if field.type is bool)
 
 
 def conf() -> Conf:
@@ -96,6 +100,9 @@ def _conf(entries: tuple[tuple[str, Any], ...]) -> Conf:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
             raise ValueError(f"HOLDFAST[{name.upper()!r}] is {value!r}: it must be a number above 0.")
+    for name in _SWITCHES:
+        if not isinstance(getattr(made, name), bool):
+            raise ValueError(f"HOLDFAST[{name.upper()!r}] is {getattr(made, name)!r}: it must be True or False.")
     if fault := threshold_fault(asdict(made.thresholds)) or order_fault(made.thresholds):
         raise ValueError(f"HOLDFAST's health settings: {fault}")
     return made

@@ -13,16 +13,17 @@ from deliveries import dispatch, lines
 from deliveries.errors import IdempotencyConflict, InvalidEvent
 from deliveries.models import Event
 from deliveries.models.event import next_sequences
+from deliveries.tracing import trace_id_of
 from endpoints.matching import candidate_patterns, event_type_fault
 from endpoints.policies import DEFAULT_POLICY
 
 EVENTS_PER_STATEMENT = 1000
 
 _INSERT_EVENTS = """
-INSERT INTO deliveries_event (id, type, tenant, sequence, occurred_at, created_at, body, fingerprint)
-SELECT id, type, tenant, sequence, occurred_at, created_at, body, fingerprint
+INSERT INTO deliveries_event (id, type, tenant, sequence, occurred_at, created_at, body, fingerprint, traceparent)
+SELECT id, type, tenant, sequence, occurred_at, created_at, body, fingerprint, traceparent
 FROM json_to_recordset(%s) AS given(id text, type text, tenant text, sequence bigint, occurred_at timestamptz,
-                                    created_at timestamptz, body text, fingerprint text)
+                                    created_at timestamptz, body text, fingerprint text, traceparent text)
 ORDER BY sequence
 ON CONFLICT (id) DO NOTHING
 RETURNING id
@@ -118,6 +119,7 @@ def _told(events: Sequence[Event], deliveries: Sequence[tuple[int, str]]) -> Ite
             "tenant": event.tenant or None,
             "sequence": event.sequence,
             "deliveries": counts[event.pk],
+            "trace_id": trace_id_of(event.traceparent),
         }
 
 
@@ -190,6 +192,7 @@ def _insert(events: Sequence[Event]) -> set[str]:
             "created_at": event.created_at.isoformat(),
             "body": event.body,
             "fingerprint": event.fingerprint,
+            "traceparent": event.traceparent,
         }
         for event in events
     ]

@@ -8,7 +8,8 @@ MAX_VALUE_LENGTH = 8000
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE = re.compile(r"[ -~]+")
-# What the sender itself states about the message, and what belongs to the connection (RFC 9110, sections 7.6 and 10.1).
+# What the sender itself states about the message, and what belongs to the connection (RFC 9110, sections 7.6 and 10.1);
+# a trace differs with every request (W3C Trace Context).
 _RESERVED = {
     "accept-encoding",
     "connection",
@@ -20,6 +21,8 @@ _RESERVED = {
     "host",
     "keep-alive",
     "te",
+    "traceparent",
+    "tracestate",
     "trailer",
     "transfer-encoding",
     "upgrade",

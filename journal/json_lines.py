@@ -9,11 +9,11 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from journal.line import Said
+from journal.line import Said, moment
 
 
 def _plain(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return moment(value) if isinstance(value, datetime) else str(value)
 
 
 # Beyond ASCII everything is escaped: no text of a stranger can end a line or break the stream's encoding.
@@ -25,7 +25,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         said: dict[str, object] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": moment(datetime.fromtimestamp(record.created, UTC)),
             "level": record.levelname,
             "logger": record.name,
         }

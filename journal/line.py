@@ -85,13 +85,18 @@ def _exc_info(error: BaseException | None) -> ExcInfo | None:
     return None if error is None else (type(error), error, error.__traceback__)
 
 
+def moment(value: datetime) -> str:
+    """A time as every line writes it: RFC 3339 with milliseconds."""
+    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _word(value: object) -> str:
     """A value without a character that would end it, or the line, early."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
         return ",".join(_word(each) for each in value)
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    text = moment(value) if isinstance(value, datetime) else str(value)
     if text and text.isprintable() and not set(text) & {" ", '"', "="}:
         return text
     return json.dumps(text, ensure_ascii=not text.isprintable())

@@ -5,11 +5,11 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_prerun
+from celery.signals import celeryd_init, setup_logging, task_prerun
 from django.conf import settings
 from django.db import close_old_connections
 
-from webhooks_project import redis_transport
+from webhooks_project import redis_transport, tracing
 from webhooks_project.boot import prepare
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webhooks_project.settings")
@@ -25,6 +25,11 @@ app.autodiscover_tasks()
 def _ensure_services(**_kwargs: Any) -> None:
     """A worker or beat started by hand finds the embedded services just as `manage.py` does."""
     prepare()
+
+
+@celeryd_init.connect
+def _trace(**_kwargs: Any) -> None:
+    tracing.start(wanted=settings.HOLDFAST_TRACING)
 
 
 @task_prerun.connect

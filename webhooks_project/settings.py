@@ -180,9 +180,12 @@ try:
 except ValueError as _error:
     raise ImproperlyConfigured(str(_error)) from _error
 
+HOLDFAST_TRACING = _flag("HOLDFAST_TRACING", default=False)
+
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {
     "OPERATORS": _words("HOLDFAST_OPERATORS"),
+    "SEND_TRACEPARENT": _flag("HOLDFAST_SEND_TRACEPARENT", default=False),
     "OPERATIONS_TENANT": os.environ.get("HOLDFAST_OPERATIONS_TENANT", ""),
     "EVENT_DAYS": float(os.environ.get("HOLDFAST_EVENT_DAYS") or 30),
     "ATTEMPT_DAYS": float(os.environ.get("HOLDFAST_ATTEMPT_DAYS") or 30),

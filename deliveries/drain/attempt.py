@@ -5,6 +5,7 @@ import random
 import time
 from datetime import datetime, timedelta
 
+from deliveries.drain import span
 from deliveries.outcomes import Exchange, Failure, Outcome, judge
 from deliveries.recipients import Recipient
 from deliveries.retries import Done, GiveUp, Retry, decide
@@ -42,12 +43,16 @@ def attempt(
     clock: DatabaseClock,
     rng: random.Random,
     drain: str = "",
+    sends_traceparent: bool = False,
 ) -> tuple[Result, Outcome]:
     """Send one delivery once; `drain` names the drain that does. Never raises: a fault of ours is an outcome too."""
+    begun = span.begin(claimed, recipient)
+    traceparent = begun.traceparent if sends_traceparent else None
     started_at = clock.now()
-    exchange = _exchange(claimed, recipient, transport, started_at)
+    exchange = _exchange(claimed, recipient, transport, started_at, traceparent)
     now = clock.now()
     outcome = judge(exchange, now=now)
+    begun.end(exchange, outcome)
     decision = decide(
         recipient.policy, claimed.budget_number, outcome, now=now, deadline_at=claimed.deadline_at, rng=rng
     )
@@ -68,6 +73,7 @@ def attempt(
         burial=_burial(claimed, recipient, outcome, decision) if isinstance(decision, GiveUp) else None,
         rate_limit=recipient.rate_limit_per_second,
         drain=drain,
+        traceparent=begun.traceparent,
     )
     return result, outcome
 
@@ -75,18 +81,20 @@ def attempt(
 _STATUS = {Done: Status.DELIVERED, Retry: Status.PENDING, GiveUp: Status.DEAD}
 
 
-def _exchange(claimed: Claimed, recipient: Recipient, transport: Transport, now: datetime) -> Exchange:
+def _exchange(
+    claimed: Claimed, recipient: Recipient, transport: Transport, now: datetime, traceparent: str | None
+) -> Exchange:
     if not recipient.secrets:
         return Exchange(failure=Failure.INTERNAL, error="the endpoint has no live signing secret", host=recipient.host)
     try:
-        return transport.send(_request(claimed, recipient, int(now.timestamp())))
+        return transport.send(_request(claimed, recipient, int(now.timestamp()), traceparent))
     except Exception as error:
         # The message may quote the URL; the class is enough to find the fault in the log.
         logger.exception("delivery %s: the attempt failed inside Holdfast", claimed.id)
         return Exchange(failure=Failure.INTERNAL, error=type(error).__name__, host=recipient.host)
 
 
-def _request(claimed: Claimed, recipient: Recipient, timestamp: int) -> Request:
+def _request(claimed: Claimed, recipient: Recipient, timestamp: int, traceparent: str | None) -> Request:
     headers = {
         **recipient.headers,
         "content-type": "application/json",
@@ -94,7 +102,15 @@ def _request(claimed: Claimed, recipient: Recipient, timestamp: int) -> Request:
         "webhook-timestamp": str(timestamp),
         "webhook-signature": signing.sign(recipient.secrets, claimed.event_id, timestamp, claimed.body),
     }
+    if traceparent:
+        # Refused when an endpoint is saved; one that was saved before must not send the receiver two of them.
+        headers = {name: value for name, value in headers.items() if name.lower() not in _TRACE_HEADERS}
+        headers["traceparent"] = traceparent
     return Request(recipient.url, headers, claimed.body, recipient.timeout_seconds, recipient.ca_certificate)
+
+
+# A state means nothing beside a parent of another trace (W3C Trace Context, section 3.3).
+_TRACE_HEADERS = frozenset({"traceparent", "tracestate"})
 
 
 def _burial(claimed: Claimed, recipient: Recipient, outcome: Outcome, decision: GiveUp) -> Burial:

@@ -67,7 +67,12 @@ class Drain:
         self._token = pacing.new_token()
         self._name = self._token[:12]
         self._attempt = partial(
-            attempt.attempt, transport=transport, clock=self._clock, rng=random.Random(), drain=self._name
+            attempt.attempt,
+            transport=transport,
+            clock=self._clock,
+            rng=random.Random(),
+            drain=self._name,
+            sends_traceparent=conf().send_traceparent,
         )
         started = time.monotonic()
         self._ends_at = started + conf().task_budget_seconds

@@ -9,7 +9,7 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from deliveries import payloads
+from deliveries import payloads, tracing
 from deliveries.errors import InvalidEventType, InvalidPayload
 from endpoints.matching import candidate_patterns, event_type_fault
 
@@ -28,6 +28,13 @@ class Event(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     body = models.TextField(editable=False, help_text="The exact text that is signed and sent, as UTF-8.")
     fingerprint = models.CharField(max_length=64, editable=False, help_text="Tells same content from other content.")
+    traceparent = models.CharField(
+        max_length=tracing.TRACEPARENT_LENGTH,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The trace it was published in, where OpenTelemetry is in use.",
+    )
 
     class Meta:
         ordering: ClassVar = ["-sequence"]
@@ -77,6 +84,7 @@ class Event(models.Model):
         if not isinstance(self.occurred_at, datetime) or timezone.is_naive(self.occurred_at):
             raise InvalidPayload("occurred_at is a datetime with a time zone.", field="occurred_at", rule="naive")
         self.sequence = sequence
+        self.traceparent = self.traceparent or tracing.current_traceparent()
         self.body = payloads.render(
             id=self.id, type=self.type, created_at=self.occurred_at, sequence=sequence, data=self.data
         )

@@ -29,6 +29,7 @@ class Claimed:
     age_seconds: float = 0.0
     event_type: str = ""
     tenant: str = ""
+    traceparent: str | None = None
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ WITH wish AS (
               delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now(),
               extract(epoch FROM now() - delivery.created_at)::float8
 )
-SELECT taken.*, event.body, event.type, event.tenant
+SELECT taken.*, event.body, event.type, event.tenant, event.traceparent
 FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
 
@@ -87,5 +88,5 @@ def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
 
 def claimed(row: tuple[Any, ...], token: UUID) -> Claimed:
     """A row of a claim's statement."""
-    *facts, age_seconds, body, event_type, tenant = row
-    return Claimed(*facts, token, body.encode(), age_seconds, event_type, tenant)
+    *facts, age_seconds, body, event_type, tenant, traceparent = row
+    return Claimed(*facts, token, body.encode(), age_seconds, event_type, tenant, traceparent)

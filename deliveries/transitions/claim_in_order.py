@@ -34,7 +34,7 @@ WITH unfinished AS (
               delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now(),
               extract(epoch FROM now() - delivery.created_at)::float8
 )
-SELECT taken.*, event.body, event.type, event.tenant
+SELECT taken.*, event.body, event.type, event.tenant, event.traceparent
 FROM taken JOIN deliveries_event event ON event.id = taken.event_id ORDER BY taken.id
 """
 

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from deliveries import lines
 from deliveries.statuses import Status
+from deliveries.tracing import span_id_of, trace_id_of
 from deliveries.transitions.bury import Burial, bury
 from deliveries.transitions.claim import Claimed
 from deliveries.transitions.count import COUNT
@@ -22,7 +23,7 @@ class Result:
 
     `delay_seconds` counts from the recording, on the database's clock. `is_unspent`: the attempt was made, but does not
     count against the delivery's budget. `pace` says by which rule the request could go, `drain` names the drain that
-    made it.
+    made it, `traceparent` the span.
     """
 
     claimed: Claimed
@@ -43,6 +44,7 @@ class Result:
     pace: str = ""
     rate_limit: float | None = None
     drain: str = ""
+    traceparent: str | None = None
 
 
 @dataclass(slots=True)
@@ -158,6 +160,8 @@ def _facts(result: Result, next_attempt_at: datetime | None) -> dict[str, object
         "rate_limit": result.rate_limit,
         "drain": result.drain or None,
         "claim": claimed.token.hex[:12],
+        "trace_id": trace_id_of(result.traceparent),
+        "span_id": span_id_of(result.traceparent),
     }
 
 

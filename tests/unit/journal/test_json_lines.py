@@ -18,7 +18,7 @@ def written(msg, *args, **more):
 
 def test_a_sentence_is_a_message():
     assert written("%d results wait", 3) == {
-        "time": "2026-05-28T20:26:40.250+00:00",
+        "time": "2026-05-28T20:26:40.250Z",
         "level": "WARNING",
         "logger": "some.logger",
         "message": "3 results wait",
@@ -30,7 +30,7 @@ def test_facts_stand_apart_with_their_types():
 
     assert said["event"] == "attempt.made"
     assert said["status_code"] == 200
-    assert said["at"] == "2026-01-02T00:00:00+00:00"
+    assert said["at"] == "2026-01-02T00:00:00.000Z"
     assert said["keys"] == ["a"]
     assert "message" not in said
 

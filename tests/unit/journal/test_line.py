@@ -1,5 +1,6 @@
 import json
 import logging
+from datetime import UTC, datetime
 
 import pytest
 
@@ -70,6 +71,7 @@ def test_a_worker_says_its_name_in_every_line(heard, monkeypatch):
         ("x\u2028y", '"x\\u2028y"'),
         ("Grüße", "Grüße"),
         (True, "true"),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00.000Z"),
         (["a", "b"], "a,b"),
     ],
 )
