@@ -2,12 +2,16 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Final
 
 from django.db import transaction
+
+# Visible ASCII, but no quotation mark and no equals sign.
+_PLAIN: Final = re.compile(r"[!#-<>-~]+")
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -97,6 +101,6 @@ def _word(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(_word(each) for each in value)
     text = moment(value) if isinstance(value, datetime) else str(value)
-    if text and text.isprintable() and not set(text) & {" ", '"', "="}:
+    if _PLAIN.fullmatch(text):
         return text
     return json.dumps(text, ensure_ascii=not text.isprintable())

@@ -9,7 +9,7 @@ from celery.signals import celeryd_init, setup_logging, task_prerun
 from django.conf import settings
 from django.db import close_old_connections
 
-from webhooks_project import redis_transport, tracing
+from webhooks_project import last_words, redis_transport, tracing
 from webhooks_project.boot import prepare
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webhooks_project.settings")
@@ -47,3 +47,5 @@ def _log_as_django_does(**_kwargs: Any) -> None:
     not the command's --loglevel.
     """
     logging.config.dictConfig(settings.LOGGING)
+    if settings.LOGGING["handlers"]["console"]["formatter"] == "json":
+        last_words.install()

@@ -46,6 +46,10 @@ logging.getLogger("celery.worker").info("a worker says so")
 logging.getLogger("celery.worker.strategy").info("three lines for every task")
 logging.getLogger("any").debug("LOG_LEVEL holds, not --loglevel")
 
+import sys
+from celery.apps import worker
+worker.safe_say("worker: Warm shutdown (MainProcess)", sys.__stderr__)
+
 from journal import Line
 Line("attempt.made", "holdfast.attempts", "n").say({"n": 1})
 Line("circuit.opened", "holdfast.circuits", "n").say({"n": 2})
@@ -76,6 +80,7 @@ def test_the_lines_of_celery_and_of_its_tasks_are_json_and_at_the_level_that_was
     assert [line for line in said if line[0].startswith(("celery", "any"))] == [
         ("any.task", "a task says so"),
         ("celery.worker", "a worker says so"),
+        ("celery.apps.worker", "worker: Warm shutdown (MainProcess)"),
     ]
 
 

@@ -69,7 +69,7 @@ def test_a_worker_says_its_name_in_every_line(heard, monkeypatch):
         ("a=b", '"a=b"'),
         ("x\nERROR forged", '"x\\nERROR forged"'),
         ("x\u2028y", '"x\\u2028y"'),
-        ("Grüße", "Grüße"),
+        ("Grüße", '"Grüße"'),
         (True, "true"),
         (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00.000Z"),
         (["a", "b"], "a,b"),
