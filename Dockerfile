@@ -6,8 +6,10 @@ ENV PYTHONUNBUFFERED=1 \
 
 WORKDIR /app
 
-COPY requirements.txt constraints.txt ./
-RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
+# 1: with OpenTelemetry (docs/tracing.md).
+ARG TRACING=
+COPY requirements.txt requirements-tracing.txt constraints.txt ./
+RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt ${TRACING:+-r requirements-tracing.txt}
 
 COPY . .
 

@@ -43,7 +43,7 @@ clean: ## Stop the embedded services and remove .venv, their data and all caches
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last: an install that was cut short starts over in an empty .venv.
-$(READY): requirements.txt requirements-dev.txt constraints.txt
+$(READY): requirements.txt requirements-tracing.txt requirements-dev.txt constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; name one with PYTHON=/path/to/python3."; exit 1; }
 	@echo "Installing into $(VENV) (once; about a minute) ..."

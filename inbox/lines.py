@@ -11,7 +11,7 @@ _EVENT: Final = "source event_id event_type received_id"
 EVENT_RECEIVED: Final = Line(
     "inbox.event_received", _LOGGER, f"{_EVENT} body_bytes body_fingerprint is_repeat has_other_body fault"
 )
-REQUEST_REFUSED: Final = Line("inbox.request_refused", _LOGGER, "source status reason key_fingerprints detail")
+REQUEST_REFUSED: Final = Line("inbox.request_refused", _LOGGER, "source status_code refusal reason key_fingerprints")
 ATTEMPT_MADE: Final = Line(
     "inbox.attempt_made",
     _LOGGER,

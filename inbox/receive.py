@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -48,7 +48,7 @@ def receive(account: Account, request: Request) -> Answer:
         return _refused(account, refusal)
     except UndecryptableValue as error:
         count_refusal(account.id, "unreadable-secret")
-        _tell_refusal(account, 503, "unreadable-secret", level=logging.ERROR, detail=str(error))
+        _tell_refusal(account, 503, "unreadable-secret", level=logging.ERROR, why=str(error))
         return Answer(503, "unavailable")
     return _store(account, request, verified)
 
@@ -64,17 +64,28 @@ def _refused(account: Account, refusal: Refused) -> Answer:
     count_refusal(account.id, refusal.reason, refusal.fingerprints)
     status = _STATUSES.get(refusal.reason, 401)
     level = logging.WARNING if refusal.reason in SIGNATURE_REASONS else logging.INFO
-    keys = list(refusal.fingerprints) or None
-    _tell_refusal(account, status, refusal.reason, level=level, detail=refusal.sentence, key_fingerprints=keys)
+    _tell_refusal(account, status, refusal.reason, level=level, why=refusal.sentence, keys=refusal.fingerprints)
     return Answer(status, refusal.reason)
 
 
 def _tell_refusal(
-    account: Account | None, status: int, reason: str, *, level: int = logging.INFO, **more: object
+    account: Account | None,
+    status: int,
+    refusal: str,
+    *,
+    level: int = logging.INFO,
+    why: str | None = None,
+    keys: Sequence[str] = (),
 ) -> None:
     # The name of a source that does not exist is a stranger's text.
-    facts = {"source": account.slug if account else None, "status": status, "reason": reason}
-    lines.REQUEST_REFUSED.say(facts | more, level=level)
+    facts = {
+        "source": account.slug if account else None,
+        "status_code": status,
+        "refusal": refusal,
+        "reason": why,
+        "key_fingerprints": list(keys) or None,
+    }
+    lines.REQUEST_REFUSED.say(facts, level=level)
 
 
 def _verify(account: Account, request: Request) -> Verified:

@@ -10,7 +10,7 @@ from pathlib import Path
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from webhooks_project import boot, broker, logs
+from webhooks_project import boot, broker, logs, tracing
 from webhooks_project.development import development_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -181,6 +181,8 @@ except ValueError as _error:
     raise ImproperlyConfigured(str(_error)) from _error
 
 HOLDFAST_TRACING = _flag("HOLDFAST_TRACING", default=False)
+if HOLDFAST_TRACING:
+    tracing.exporting()
 
 # What Holdfast itself may be told; every name, default and rule is in deliveries/conf.py.
 HOLDFAST = {

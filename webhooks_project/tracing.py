@@ -1,27 +1,24 @@
-"""Sends spans to an OpenTelemetry collector, when the environment asks for it. Where to is said by OTEL_… variables."""
+"""Whether this process sends spans to an OpenTelemetry collector; OTEL_… variables say where to."""
 
-import os
+from importlib import import_module
+from types import ModuleType
 
 from django.core.exceptions import ImproperlyConfigured
 
-try:
-    from opentelemetry import trace
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    _is_installed = True
-except ImportError:
-    _is_installed = False
+_EXPORTING = "webhooks_project.exporting"
 
 
 def start(*, wanted: bool) -> None:
-    """Begin to send this process's spans. Raises ImproperlyConfigured when that is wanted and cannot be."""
-    if not wanted:
-        return
-    if not _is_installed:
-        raise ImproperlyConfigured("HOLDFAST_TRACING is set: pip install -r requirements-tracing.txt, or unset it.")
-    os.environ.setdefault("OTEL_SERVICE_NAME", "holdfast")
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(provider)
+    """Begin to send, if that is wanted."""
+    if wanted:
+        exporting().begin()
+
+
+def exporting() -> ModuleType:
+    """What sends. Raises ImproperlyConfigured without the packages that it needs."""
+    try:
+        # By name: the SDK takes its time to load, and is not installed everywhere.
+        return import_module(_EXPORTING)
+    except ImportError as error:
+        hint = "pip install -r requirements-tracing.txt, or unset it."
+        raise ImproperlyConfigured(f"HOLDFAST_TRACING is set, and OpenTelemetry is missing: {hint}") from error

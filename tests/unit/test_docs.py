@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = re.compile(r"`([^`]+)`")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-# Read by Django and Celery themselves, or by the demo's screen; no part of the configuration.
-NOT_OURS = {"DJANGO_SETTINGS_MODULE", "PYTHONWARNINGS", "TERM", "NO_COLOR"}
+# Read by Django, Celery and OpenTelemetry themselves, or by the demo's screen; no part of the configuration.
+NOT_OURS = {"DJANGO_SETTINGS_MODULE", "OTEL_SERVICE_NAME", "PYTHONWARNINGS", "TERM", "NO_COLOR"}
 
 
 def rows(page: str, heading: str) -> list[list[str]]:

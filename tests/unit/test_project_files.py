@@ -11,7 +11,7 @@ from webhooks_project import broker, roles
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = {"postgres", "valkey", "migrate", "web", "worker", "worker-slow", "worker-inbox", "beat"}
-REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
+REQUIREMENTS = ("requirements.txt", "requirements-tracing.txt", "requirements-dev.txt", "constraints.txt")
 SECRET_NAME = re.compile(r"PASSWORD|SECRET|KEY|URL")
 
 
@@ -110,7 +110,7 @@ def test_no_package_is_pinned_twice():
     assert len(projects) == len(set(projects))
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-tracing.txt", "requirements-dev.txt"])
 def test_every_direct_dependency_has_its_reason(name):
     reasons = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE))
     for line in requirement_lines(name):

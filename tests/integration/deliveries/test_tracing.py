@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from deliveries import publish_many
@@ -21,7 +22,8 @@ from deliveries.models import Event
 from deliveries.outcomes import Exchange, Failure
 from deliveries.transport import MemoryTransport
 from tests.factories import backdate, make_endpoint, make_event
-from webhooks_project import tracing as exporting
+from tests.unit.test_docs import first_words
+from webhooks_project import tracing as project_tracing
 
 ROOT = Path(__file__).resolve().parents[3]
 URL = "https://hooks.example:8443/hook/PATHSECRET?token=SECRET"
@@ -143,6 +145,16 @@ def test_what_was_published_in_no_trace_begins_one(exporter, endpoint):
     assert attempts(exporter)[0].parent is None
 
 
+def test_the_page_about_tracing_lists_every_attribute_and_no_other(exporter, endpoint):
+    event, _ = publish_in_a_trace()
+    for answer in (Exchange(status_code=500, address="192.0.2.7"), 200):
+        backdate(event.deliveries.get(), next_attempt_at=timedelta(seconds=1))
+        deliver([endpoint.pk], transport=MemoryTransport(answer))
+
+    seen = {name for span in attempts(exporter) for name in span.attributes}
+    assert sorted(first_words("docs/tracing.md", "attribute")) == sorted(seen)
+
+
 @pytest.mark.parametrize("traceparent", ["nonsense", "00-" + "0" * 32 + "-b7ad6b7169203331-01"])
 def test_a_trace_that_cannot_be_read_costs_no_delivery(exporter, endpoint, traceparent):
     event = make_event(tenant="shop")
@@ -242,8 +254,24 @@ assert not [name for name in sys.modules if name.startswith("opentelemetry")]
 
 
 def test_a_process_that_is_asked_to_trace_and_cannot_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(exporting, "_is_installed", False)
+    monkeypatch.delitem(sys.modules, "webhooks_project.exporting", raising=False)
+    # What Python makes of a module that is not there.
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
 
-    exporting.start(wanted=False)
+    project_tracing.start(wanted=False)
     with pytest.raises(ImproperlyConfigured, match=r"requirements-tracing\.txt"):
-        exporting.start(wanted=True)
+        project_tracing.start(wanted=True)
+
+
+def test_a_process_that_is_asked_to_trace_sends_its_spans_in_batches(monkeypatch):
+    providers = []
+    monkeypatch.setattr(trace, "set_tracer_provider", providers.append)
+
+    project_tracing.start(wanted=True)
+
+    (provider,) = providers
+    assert provider.resource.attributes["service.name"] == "holdfast"
+    (processor,) = provider._active_span_processor._span_processors
+    provider.shutdown()
+    assert isinstance(processor, BatchSpanProcessor)
+    assert isinstance(processor.span_exporter, OTLPSpanExporter)

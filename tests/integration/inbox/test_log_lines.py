@@ -89,8 +89,8 @@ def test_a_refusal_names_the_keys_that_were_tried_by_their_fingerprints_and_no_s
     play()
 
     forged, unknown = said(heard, lines.REQUEST_REFUSED)
-    assert (forged["reason"], forged["status"], forged["key_fingerprints"]) == ("bad-signature", 401, [key])
-    assert (unknown["reason"], unknown["status"], unknown.get("source")) == ("unknown-source", 404, None)
+    assert (forged["refusal"], forged["status_code"], forged["key_fingerprints"]) == ("bad-signature", 401, [key])
+    assert (unknown["refusal"], unknown["status_code"], unknown.get("source")) == ("unknown-source", 404, None)
     assert levels(heard, lines.REQUEST_REFUSED) == ["WARNING", "INFO"]
 
 
