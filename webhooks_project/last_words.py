@@ -25,4 +25,4 @@ def say(message: str, stream: TextIO | None = sys.__stderr__) -> None:
 
 def install() -> None:
     """Take the place of Celery's own words in this process."""
-    worker.safe_say = say
+    worker.safe_say = say  # type: ignore[attr-defined]  # its stubs leave it out

@@ -21,9 +21,12 @@ try:
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
     from opentelemetry.util.types import AttributeValue
 except ImportError:
-    trace = None  # type: ignore[assignment]
+    # Then nothing below is reached that needs them.
+    pass
 
 INSTRUMENTATION: Final = "holdfast.deliveries"
+
+_is_installed = tracing.is_installed()
 
 
 @dataclass(slots=True)
@@ -47,7 +50,7 @@ class AttemptSpan:
 
 def begin(claimed: Claimed, recipient: Recipient) -> AttemptSpan:
     """Begin the span of an attempt, as a child of the publisher's span where there is one."""
-    if trace is None:
+    if not _is_installed:
         return AttemptSpan(claimed.traceparent)
     # A context of its own: whatever else is under way in this thread has nothing to do with the delivery.
     parent = Context()

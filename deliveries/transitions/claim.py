@@ -89,4 +89,12 @@ def claim(wishes: Mapping[int, Wish]) -> list[Claimed]:
 def claimed(row: tuple[Any, ...], token: UUID) -> Claimed:
     """A row of a claim's statement."""
     *facts, age_seconds, body, event_type, tenant, traceparent = row
-    return Claimed(*facts, token, body.encode(), age_seconds, event_type, tenant, traceparent)
+    return Claimed(
+        *facts,  # type: ignore[call-arg]  # a tuple whose length is the statement's
+        token,
+        body.encode(),
+        age_seconds,
+        event_type,
+        tenant,
+        traceparent,
+    )

@@ -94,21 +94,26 @@ def settle(results: Sequence[Result]) -> Settled:
     burials = [result.burial for result in results if result.burial]
     payload = json.dumps([_row(result) for result in results])
     if not burials:
-        return Settled(set(_move(payload, results)), [])
+        moved = _move(payload)
+        _tell(results, moved)
+        return Settled(set(moved), [])
     with transaction.atomic():
-        moved = _move(payload, results)
+        moved = _move(payload)
+        _tell(results, moved)
         return Settled(set(moved), bury([burial for burial in burials if burial.delivery_id in moved]))
 
 
-def _move(payload: str, results: Sequence[Result]) -> Mapping[int, datetime | None]:
-    """When those that moved are due again."""
+def _move(payload: str) -> dict[int, datetime | None]:
+    """The deliveries that moved, and when they are due again."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, [payload])
-        due = dict(cursor.fetchall())
+        return dict(cursor.fetchall())
+
+
+def _tell(results: Sequence[Result], moved: Mapping[int, datetime | None]) -> None:
     lines.ATTEMPT_MADE.say_on_commit(
-        _facts(result, due[result.claimed.id]) for result in results if result.claimed.id in due
+        _facts(result, moved[result.claimed.id]) for result in results if result.claimed.id in moved
     )
-    return due
 
 
 def _row(result: Result) -> dict[str, object]:

@@ -64,9 +64,9 @@ def withdraw(operation_id: int, rows: int) -> Withdrawn:
     """Call back up to `rows` deliveries of an operation; call it until nothing goes back any more."""
     with connection.cursor() as cursor:
         cursor.execute(_WITHDRAW, {"operation": operation_id, "rows": rows})
-        rows = cursor.fetchall()
-    lines.WITHDRAWN.say_on_commit(_facts(operation_id, *row) for row in rows)
-    return Withdrawn(**Counter(row[3] for row in rows))
+        back = cursor.fetchall()
+    lines.WITHDRAWN.say_on_commit(_facts(operation_id, *row) for row in back)
+    return Withdrawn(**Counter(row[3] for row in back))
 
 
 def _facts(operation_id: int, delivery_id: int, event_id: str, endpoint_id: int, back_to: str) -> dict[str, object]:

@@ -19,8 +19,8 @@ def lines_of(module: ModuleType) -> list[Line]:
 
 def said(caplog: pytest.LogCaptureFixture, line: Line) -> list[dict[str, Any]]:
     """What was said of one kind, oldest first."""
-    records = [record for record in caplog.records if isinstance(record.msg, Said)]
-    return [dict(record.msg) for record in records if record.msg["event"] == line.event]
+    facts: list[Any] = [record.msg for record in caplog.records if isinstance(record.msg, Said)]
+    return [dict(each) for each in facts if each["event"] == line.event]
 
 
 def levels(caplog: pytest.LogCaptureFixture, line: Line) -> list[str]:

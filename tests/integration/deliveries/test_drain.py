@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
@@ -154,7 +155,7 @@ class TestDraining:
         statements: list[str] = []
         move = settling._move
 
-        def count(payload: str) -> set[int]:
+        def count(payload: str) -> dict[int, Any]:
             statements.append(payload)
             return move(payload)
 
@@ -402,7 +403,7 @@ class TestABrokenDatabase:
         broken: list[int] = []
         move = settling._move
 
-        def break_once(payload: str) -> set[int]:
+        def break_once(payload: str) -> dict[int, Any]:
             if not broken:
                 broken.append(1)
                 end_this_session()
@@ -423,7 +424,7 @@ class TestABrokenDatabase:
         refused: list[int] = []
         move = settling._move
 
-        def refuse_twice(payload: str) -> set[int]:
+        def refuse_twice(payload: str) -> dict[int, Any]:
             if len(refused) < 2:
                 refused.append(1)
                 with connection.cursor() as cursor:
@@ -444,7 +445,7 @@ class TestABrokenDatabase:
         publish(10, endpoint)
         move = settling._move
 
-        def refuse_until_the_rest_is_back(payload: str) -> set[int]:
+        def refuse_until_the_rest_is_back(payload: str) -> dict[int, Any]:
             if not handed_back.is_set():
                 raise OperationalError("No space left on device")
             return move(payload)

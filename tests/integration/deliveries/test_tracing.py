@@ -216,7 +216,7 @@ def test_headers_of_an_endpoint_cannot_take_the_place_of_ours(exporter, endpoint
 
 
 def test_without_the_packages_an_attempt_passes_on_what_the_publisher_left(monkeypatch, endpoint, sends):
-    monkeypatch.setattr(attempt_span, "trace", None)
+    monkeypatch.setattr(attempt_span, "_is_installed", False)
     event = make_event(tenant="shop")
     Event.objects.filter(pk=event.pk).update(traceparent=PUBLISHED)
     receiver = MemoryTransport()
@@ -264,7 +264,7 @@ def test_a_process_that_is_asked_to_trace_and_cannot_says_what_is_missing(monkey
 
 
 def test_a_process_that_is_asked_to_trace_sends_its_spans_in_batches(monkeypatch):
-    providers = []
+    providers: list[TracerProvider] = []
     monkeypatch.setattr(trace, "set_tracer_provider", providers.append)
 
     project_tracing.start(wanted=True)
