@@ -88,7 +88,8 @@ class Crew:
         self._folder.cleanup()
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, READY_FOLDER: self._folder.name}
+        # Logged as in production, a line for each attempt, unless the caller says otherwise.
+        environment = {"LOG_FORMAT": "json", **os.environ, READY_FOLDER: self._folder.name}
         with (Path(self._folder.name) / f"{number}.log").open("wb") as log:
             return subprocess.Popen(
                 self._command(number),
