@@ -17,7 +17,7 @@ from typing import Final
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from redis import RedisError
 
-from deliveries import dispatch, pacing
+from deliveries import dispatch, lines, pacing
 from deliveries.conf import conf
 from deliveries.drain import attempt, certificates, sending
 from deliveries.drain.channel import CIRCUIT_FAILURES
@@ -77,7 +77,8 @@ def probe(
         granted = [disabled[id] for id in ours if allowances[id].granted]
         trials = [trial for each in granted if (trial := _begin(each, now, rng))]
         _give_back({each.id for each in granted} - {trial.recipient.id for trial in trials}, allowances)
-        return _make(trials, transport or sending.process_transport(), now, rng)
+        _tell(trials, allowances, token)
+        return _make(trials, transport or sending.process_transport(), now, rng, token)
     finally:
         if knocked := pacing.leave(token, ours):
             dispatch.wake(knocked)
@@ -110,10 +111,16 @@ def _give_back(unused: Collection[int], allowances: dict[int, pacing.Allowance])
         pacing.give_back({id: allowances[id].interval_ms for id in unused}, probing)
 
 
-def _make(trials: list[_Trial], transport: Transport, now: datetime, rng: random.Random) -> set[int]:
+def _tell(trials: list[_Trial], allowances: dict[int, pacing.Allowance], token: str) -> None:
+    for trial in trials:
+        if allowances[trial.recipient.id].why == "probe":
+            lines.CIRCUIT_HALF_OPENED.say({"endpoint_id": trial.recipient.id, "drain": token[:12]})
+
+
+def _make(trials: list[_Trial], transport: Transport, now: datetime, rng: random.Random, token: str) -> set[int]:
     """Send all of them at once, then record one after the other as they were begun."""
     under_way: list[tuple[_Trial, Future[tuple[Result, Outcome]]]] = [
-        (trial, sending.sending_threads().submit(_attempt, trial, transport, rng)) for trial in trials
+        (trial, sending.sending_threads().submit(_attempt, trial, transport, rng, token[:12])) for trial in trials
     ]
     enabled = set()
     for trial, future in under_way:
@@ -130,9 +137,17 @@ def _make(trials: list[_Trial], transport: Transport, now: datetime, rng: random
     return enabled
 
 
-def _attempt(trial: _Trial, transport: Transport, rng: random.Random) -> tuple[Result, Outcome]:
-    clock = attempt.DatabaseClock(trial.claimed.claimed_at)
-    return attempt.attempt(trial.claimed, trial.recipient, transport=transport, clock=clock, rng=rng)
+def _attempt(trial: _Trial, transport: Transport, rng: random.Random, drain: str) -> tuple[Result, Outcome]:
+    result, outcome = attempt.attempt(
+        trial.claimed,
+        trial.recipient,
+        transport=transport,
+        clock=attempt.DatabaseClock(trial.claimed.claimed_at),
+        rng=rng,
+        drain=drain,
+        sends_traceparent=conf().send_traceparent,
+    )
+    return replace(result, pace="probe"), outcome
 
 
 def _record(trial: _Trial, result: Result, outcome: Outcome, now: datetime) -> bool:

@@ -10,4 +10,6 @@ STATE_CHANGED: Final = Line(
 SECRET_ROTATED: Final = Line(
     "endpoint.secret_rotated", "holdfast.endpoints", "endpoint_id key_fingerprint actor older_secrets older_expire_at"
 )
-SECRET_REVOKED: Final = Line("endpoint.secret_revoked", "holdfast.endpoints", "endpoint_id key_fingerprint actor reason")
+SECRET_REVOKED: Final = Line(
+    "endpoint.secret_revoked", "holdfast.endpoints", "endpoint_id key_fingerprint actor reason"
+)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from django.db import connection
 
-from deliveries.transitions.claim import Claimed
+from deliveries.transitions.claim import Claimed, claimed
 from deliveries.transitions.probes import Begun
 
 _LONGEST_DUE: Final = """
@@ -43,9 +43,11 @@ _TAKE: Final = """
       ON endpoint.id = %(endpoint)s AND endpoint.state = 'disabled' AND endpoint.state_changed_at = %(disabled_at)s
     WHERE delivery.id = chosen.id AND delivery.status = 'pending'
     RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempt_count,
-              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now()
+              delivery.attempt_count - delivery.budget_offset, delivery.deadline_at, now(),
+              extract(epoch FROM now() - delivery.created_at)::float8
 )
-SELECT taken.*, event.body FROM taken JOIN deliveries_event event ON event.id = taken.event_id
+SELECT taken.*, event.body, event.type, event.tenant, event.traceparent
+FROM taken JOIN deliveries_event event ON event.id = taken.event_id
 """
 
 
@@ -61,4 +63,4 @@ def claim_held(begun: Begun, *, ordered: bool, lease_seconds: float) -> Claimed 
     with connection.cursor() as cursor:
         cursor.execute((_HEAD if ordered else _LONGEST_DUE) + _TAKE, asked)
         row = cursor.fetchone()
-        return None if row is None else Claimed(*row[:7], token, row[7].encode())  # type: ignore[call-arg]
+        return None if row is None else claimed(row, token)

@@ -156,7 +156,7 @@ def play_a_rotation():
     endpoint = make_endpoint()
     old = endpoint.signing_secrets.get()
     rotate(endpoint, actor="anna")
-    revoke(old, actor="anna")
+    revoke(old, actor="anna", reason="It leaked.")
 
 
 ALL = [*lines_of(lines), *lines_of(endpoint_lines)]
