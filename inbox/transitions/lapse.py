@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from inbox.errors import FailureClass
 from inbox.retries import delay_seconds
 from inbox.transitions.bury import bury
+from inbox.transitions.tally import count_failure
 
 REASON: Final = "The worker stopped before it recorded a result, or took longer than the handler's lease."
 
@@ -28,7 +29,7 @@ class Lapsed:
 
 # Rows that a late worker is settling at this moment are skipped: it wins.
 _LAPSED = """
-SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at FROM inbox_receivedevent
+SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at, source_id FROM inbox_receivedevent
 WHERE status = 'processing' AND lease_expires_at <= now()
 ORDER BY lease_expires_at LIMIT %s
 FOR UPDATE SKIP LOCKED
@@ -50,18 +51,21 @@ def lapse(page: int, rng: Random) -> Lapsed:
     """Take back up to `page` events whose lease has run out, longest overdue first."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LAPSED, [page])
-        moves = [_move(row, rng) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+        moves = [_move(row, rng) for row in rows]
         if not moves:
             return Lapsed(0, 0)
         cursor.execute(_MOVE, [REASON, json.dumps(moves)])
         dead = [move["id"] for move in moves if move["delay"] is None]
         for id in dead:
             bury(id, FailureClass.CRASHED, REASON)
+        for row, move in zip(rows, moves, strict=True):
+            count_failure(row[-1], FailureClass.CRASHED, is_dead=move["delay"] is None)
     return Lapsed(len(moves), len(dead))
 
 
 def _move(row: tuple[Any, ...], rng: Random) -> dict[str, Any]:
-    id, attempt, in_budget, ended_at = row
+    id, attempt, in_budget, ended_at, _source = row
     entry = {
         "attempt": attempt,
         "at": ended_at.isoformat(timespec="seconds"),
