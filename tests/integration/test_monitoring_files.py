@@ -43,7 +43,7 @@ def scraped(empty_redis, settings, tmp_path):
     heartbeats.beat("a@here", ["dead_letters", "deliveries", "deliveries.slow", "inbox", "upkeep"])
     for sweep in (due, lapsed, expired, figures, rollups, tallies):
         sweep.sweep()
-    for duty in ("recorded", "health", "alarms", "notices", "unannounced", "old"):
+    for duty in ("recorded", "health", "alarms", "notices", "unannounced", "old", "probes", "certificates"):
         heartbeats.note(duty)
     text = Client().get("/metrics", headers={"authorization": "Bearer token"}).content.decode()
     found: dict[str, list[dict[str, str]]] = {}
