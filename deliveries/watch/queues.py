@@ -33,6 +33,5 @@ def _client(url: str) -> redis.Redis:
         socket_connect_timeout=PATIENCE_SECONDS,
         socket_keepalive=True,
         health_check_interval=15,
-        retry=Retry(NoBackoff(), 1),
-        retry_on_error=[redis.ConnectionError],
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
