@@ -9,7 +9,7 @@ from importlib import import_module
 from bench import ground
 from bench.errors import BenchFailed, PromiseBroken
 
-BENCHES = ("drain", "pacing", "isolation", "recovery", "door", "loopback", "prune", "memory")
+BENCHES = ("drain", "pacing", "isolation", "recovery", "door", "loopback", "prune", "memory", "scrape")
 
 
 def main(argv: list[str]) -> int:

@@ -47,6 +47,13 @@ def percentile(counts: Sequence[int], bounds: Sequence[float], share: float) -> 
     return float(bounds[-1])
 
 
+def attempt_names() -> list[str]:
+    """What the buckets of ATTEMPT_NUMBERS are called: "1", "2", "3", "4-5", "6-10", "more"."""
+    lows = [1, *(bound + 1 for bound in ATTEMPT_NUMBERS)]
+    names = [str(high) if low == high else f"{low}-{high}" for low, high in zip(lows, ATTEMPT_NUMBERS, strict=False)]
+    return [*names, "more"]
+
+
 def by_kind(failed: Sequence[int]) -> dict[Kind, int]:
     """Failed attempts by class, those that occurred."""
     return {kind: count for kind, count in zip(FAILURE_KINDS, failed, strict=False) if count}

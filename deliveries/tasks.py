@@ -13,6 +13,7 @@ from deliveries.sweeps import (
     certificates,
     due,
     expired,
+    figures,
     health,
     lapsed,
     notices,
@@ -108,3 +109,9 @@ def sweep_notices() -> None:
 def sweep_rollups() -> None:
     """Fold minutes into hours and delete old hours."""
     rollups.sweep()
+
+
+@shared_task(name="deliveries.sweep_figures")
+def sweep_figures() -> None:
+    """Bring up to date what a scrape reads."""
+    figures.sweep()

@@ -7,17 +7,17 @@ again. A source whose bell is ringing is not rung twice, hence the broker holds 
 import logging
 import time
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import Final
 
 import redis
 from celery import current_app
-from django.conf import settings
 from kombu.exceptions import KombuError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+
+from inbox.redis_client import redis_client
 
 logger = logging.getLogger(__name__)
+
+_client = redis_client
 
 BELL_SECONDS: Final = 10
 """How long a bell counts as ringing: after that a message that got lost, or whose worker died, is sent again. Where
@@ -67,20 +67,6 @@ def _forget(source_ids: list[int]) -> None:
             _client().delete(_bell(id))
     except _UNREACHABLE as error:
         logger.warning("a bell rings on for at most %d s: %s", BELL_SECONDS, error)
-
-
-@lru_cache(maxsize=1)
-def _client() -> redis.Redis:
-    """A thread-safe client whose timeouts bound how long one request at the door can wait for Redis, once."""
-    return redis.Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=1,
-        socket_connect_timeout=0.5,
-        socket_keepalive=True,
-        health_check_interval=15,
-        retry=Retry(NoBackoff(), 1),
-        retry_on_error=[redis.ConnectionError],
-    )
 
 
 def _bell(source_id: int) -> str:

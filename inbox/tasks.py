@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from inbox.process import process as process_source
-from inbox.sweeps import due, lapsed, old, unannounced
+from inbox.sweeps import due, lapsed, old, tallies, unannounced
 
 
 @shared_task(name="inbox.process")
@@ -34,3 +34,9 @@ def sweep_old() -> None:
 def sweep_unannounced() -> None:
     """Mail the operators about new dead letters."""
     unannounced.sweep()
+
+
+@shared_task(name="inbox.sweep_tallies")
+def sweep_tallies() -> None:
+    """Fold what was counted by the minute."""
+    tallies.sweep()

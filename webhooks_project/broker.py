@@ -134,6 +134,16 @@ SETTINGS: dict[str, Any] = {
             "schedule": 30.0,
             "options": _SWEEP,
         },
+        "bring the figures of a scrape up to date": {
+            "task": "deliveries.sweep_figures",
+            "schedule": 10.0,
+            "options": _SWEEP,
+        },
+        "fold the tallies of received events": {
+            "task": "inbox.sweep_tallies",
+            "schedule": 300.0,
+            "options": _SWEEP,
+        },
         "announce dead letters nobody heard of": {
             "task": "deliveries.sweep_unannounced",
             "schedule": 30.0,

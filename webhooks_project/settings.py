@@ -201,5 +201,8 @@ HOLDFAST_INBOX = {
     "OPERATORS": _words("HOLDFAST_OPERATORS"),
 }
 
+# What a scrape of /metrics has to bring; without one it is open in development only.
+HOLDFAST_METRICS_TOKEN = os.environ.get("HOLDFAST_METRICS_TOKEN", "")
+
 # What `pipeline_status` shows beside the deliveries: functions that give name, figures, lines and problems.
 HOLDFAST_STATUS_SECTIONS = ["inbox.report.status_section"]

@@ -10,6 +10,7 @@ from deliveries.models.endpoint_span import EndpointSpan
 from deliveries.models.event import Event
 from deliveries.models.notice import Notice, NoticeKind
 from deliveries.models.operation import Operation
+from deliveries.models.traffic_total import TrafficTotal
 
 __all__ = [
     "Attempt",
@@ -24,4 +25,5 @@ __all__ = [
     "NoticeKind",
     "Operation",
     "Resolution",
+    "TrafficTotal",
 ]

@@ -61,6 +61,7 @@ class DeadLetter(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["resolution", "-id"], name="dead_letter_by_resolution"),
             models.Index(fields=["failure_class", "-id"], name="dead_letter_by_class"),
+            models.Index(fields=["failure_class"], name="dead_letter_open_by_class", condition=Q(resolution="open")),
             models.Index(fields=["id"], name="dead_letter_unannounced", condition=Q(announced_at__isnull=True)),
         ]
 

@@ -22,6 +22,9 @@ class EndpointSpan(models.Model):
     failed_by_kind = ArrayField(models.PositiveIntegerField())
     attempt_ms = ArrayField(models.PositiveIntegerField())
     end_to_end_ms = ArrayField(models.PositiveIntegerField())
+    retries = models.PositiveIntegerField(db_default=0, help_text="Attempts that were not the first of their delivery.")
+    attempt_ms_total = models.PositiveBigIntegerField(db_default=0, help_text="The sum behind attempt_ms.")
+    end_to_end_ms_total = models.PositiveBigIntegerField(db_default=0, help_text="The sum behind end_to_end_ms.")
 
     class Meta:
         ordering: ClassVar = ["-starts_at", "endpoint"]

@@ -11,12 +11,13 @@ counts. Every key expires, and a Redis that lost its memory costs one burst: the
 """
 
 from deliveries.pacing.gate import Allowance, Tally, give_back, leave, new_token, report, resume, take
-from deliveries.pacing.view import Flow, describe, waits
+from deliveries.pacing.view import Flow, circuits, describe, waits
 
 __all__ = [
     "Allowance",
     "Flow",
     "Tally",
+    "circuits",
     "describe",
     "give_back",
     "leave",

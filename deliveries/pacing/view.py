@@ -1,6 +1,7 @@
 """What pacing knows of endpoints, for the admin, the commands and the sweep."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from deliveries.pacing import rules
@@ -80,6 +81,14 @@ def describe(endpoint_ids: Collection[int]) -> dict[int, Flow]:
         id: _flow({k.decode(): v.decode() for k, v in raw.items()}, now_ms, bool(lease), bool(slow))
         for id, (raw, lease, slow) in zip(endpoint_ids, triples, strict=True)
     }
+
+
+def circuits(endpoint_ids: Sequence[int]) -> dict[str, int]:
+    """How many of these endpoints have their circuit closed, open or half-open, in one round trip."""
+    pipeline = redis_client().pipeline(transaction=False)
+    for id in endpoint_ids:
+        pipeline.hget(keys(id, "flow")[0], "circuit")
+    return dict(Counter(raw.decode() if raw else "closed" for raw in pipeline.execute()))
 
 
 def waits(endpoint_ids: Collection[int]) -> dict[int, float]:

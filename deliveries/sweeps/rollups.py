@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from deliveries.conf import conf
+from deliveries.transitions.close import close_minutes
 from deliveries.transitions.fold import delete_hours, fold_hour
 from deliveries.watch import heartbeats
 
@@ -25,6 +26,8 @@ class RollupsSwept:
 def sweep() -> RollupsSwept:
     """Fold up to a day's worth an hour at a time, then delete what is older than it is kept."""
     now, swept = timezone.now(), RollupsSwept()
+    # What is not in the totals yet is not folded.
+    close_minutes()
     for _ in range(HOURS_PER_SWEEP):
         with transaction.atomic():
             count = fold_hour(now - timedelta(days=conf().minute_rollup_days))

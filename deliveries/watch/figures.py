@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from django.db import connection
 
-from deliveries.histograms import ATTEMPT_MS, ATTEMPT_NUMBERS, END_TO_END_MS, FAILURE_KINDS, by_kind, percentile
+from deliveries.histograms import ATTEMPT_MS, END_TO_END_MS, attempt_names, by_kind, percentile
+from deliveries.transitions.sums import summed
 
 COUNTED: Final = 100_000
 """Counts of what waits stop here: a look must not cost more than the work."""
@@ -64,7 +65,7 @@ class Figures:
     @property
     def succeeded_at(self) -> dict[str, int]:
         """How many deliveries arrived at which attempt: by "1", "2", "3", "4-5", "6-10" and "more"."""
-        return dict(zip(_number_names(), self.delivered_by_number, strict=False))
+        return dict(zip(attempt_names(), self.delivered_by_number, strict=False))
 
     def summary(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
@@ -106,24 +107,9 @@ class Backlog:
         return asdict(self)
 
 
-def summed(column: str, buckets: int, condition: str = "true") -> str:
-    """SQL that adds up an array of counts bucket by bucket, over the rows that fulfil a condition.
-
-    Adding elements one by one takes a tenth of the time of an aggregate over arrays. A row written before a bucket
-    existed lacks it.
-    """
-    places = range(1, buckets + 1)
-    sums = (f"coalesce(sum({column}[{place}]) FILTER (WHERE {condition}), 0)" for place in places)
-    return f"ARRAY[{', '.join(sums)}]::bigint[]"
-
-
-# The arrays' lengths are those of the bounds, and one more for the rest.
 _TRAFFIC: Final = f"""
 SELECT {{who}}, coalesce(sum(attempts), 0)::bigint, coalesce(sum(delivered), 0)::bigint,
-       {summed("failed_by_kind", len(FAILURE_KINDS))},
-       {summed("delivered_by_number", len(ATTEMPT_NUMBERS) + 1)},
-       {summed("attempt_ms", len(ATTEMPT_MS) + 1)},
-       {summed("end_to_end_ms", len(END_TO_END_MS) + 1)}
+       {summed("failed_by_kind")}, {summed("delivered_by_number")}, {summed("attempt_ms")}, {summed("end_to_end_ms")}
 FROM deliveries_endpointspan
 WHERE minutes IN (1, 60) AND starts_at > %(since)s AND starts_at <= %(until)s {{narrowed}}
 GROUP BY GROUPING SETS ({{sets}})
@@ -177,9 +163,3 @@ def _read(statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _figures(row: tuple[Any, ...]) -> Figures:
     _id, attempts, delivered, failed, *series = row
     return Figures(attempts, delivered, {str(kind): count for kind, count in by_kind(failed).items()}, *series)
-
-
-def _number_names() -> list[str]:
-    lows = [1, *(bound + 1 for bound in ATTEMPT_NUMBERS)]
-    names = [str(high) if low == high else f"{low}-{high}" for low, high in zip(lows, ATTEMPT_NUMBERS, strict=False)]
-    return [*names, "more"]

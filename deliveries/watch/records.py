@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.db import connection
 
 from deliveries.conf import conf
-from deliveries.histograms import FAILURE_KINDS, by_kind
-from deliveries.watch.figures import summed
+from deliveries.histograms import by_kind
+from deliveries.transitions.sums import summed
 from endpoints.health import Level, Record
 from endpoints.thresholds import Thresholds
 
@@ -46,9 +46,9 @@ WITH judged AS (
       AND (endpoint.state_changed_by = '' OR span.starts_at >= endpoint.state_changed_at)
 )
 SELECT judged.id, judged.health_thresholds, judged.state_changed_at, coalesce(health.level, 'unknown'),
-       sum(delivered)::bigint, {summed("failed_by_kind", len(FAILURE_KINDS))},
+       sum(delivered)::bigint, {summed("failed_by_kind")},
        coalesce(sum(delivered) FILTER (WHERE is_recent), 0)::bigint,
-       {summed("failed_by_kind", len(FAILURE_KINDS), "is_recent")},
+       {summed("failed_by_kind", "is_recent")},
        greatest(extract(epoch FROM %(now)s - min(starts_at)) / 60 - 1, 0)::float8,
        max(starts_at) FILTER (WHERE delivered > 0), coalesce(bool_or(certificate.ends_at <= %(now)s), false)
 FROM judged LEFT JOIN deliveries_endpointhealth health ON health.endpoint_id = judged.id

@@ -5,16 +5,15 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from celery import current_app
 from django.db import Error as DatabaseFault
 from django.db import connection, transaction
-from kombu.exceptions import KombuError
 from redis import RedisError
 
 from deliveries.watch import heartbeats
 from deliveries.watch.attended import attended
 from deliveries.watch.liveness import Picture, problems
 from deliveries.watch.overdue import overdue_endpoints
+from deliveries.watch.queues import depths
 
 logger = logging.getLogger(__name__)
 
@@ -24,11 +23,9 @@ COUNTED: Final = 100_000
 PATIENCE_SECONDS: Final = 3.0
 """A service that takes longer to answer a question counts as away: whoever probes does not wait for ever."""
 
-QUEUES: Final = ("deliveries", "deliveries.slow", "dead_letters", "inbox", "upkeep")
-
 # A backlog that is gone lives on in the planner's statistics for a while: it would expect to find rows soon and read a
 # whole table of finished ones instead of an index with nothing in it.
-_BOUNDED: Final = """
+BOUNDED: Final = """
 SELECT set_config('statement_timeout', %s, true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true)
 """
@@ -80,7 +77,7 @@ def survey() -> Survey:
     found.redis = _try(lambda: _read_signs(found), RedisError)
     # A Redis that is away would be waited for again at every question.
     found.database = _try(lambda: _read_rows(found), DatabaseFault)
-    found.broker = _try(lambda: _read_queues(found), KombuError, RedisError, OSError)
+    found.broker = _try(lambda: _read_queues(found), RedisError)
     found.problems = problems(
         Picture(
             database=found.database,
@@ -110,7 +107,7 @@ def _try(read: Callable[[], None], *faults: type[Exception]) -> bool:
 
 def _read_rows(found: Survey) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_BOUNDED, [f"{PATIENCE_SECONDS * 1000:.0f}ms"])
+        cursor.execute(BOUNDED, [f"{PATIENCE_SECONDS * 1000:.0f}ms"])
         overdue = overdue_endpoints(ask_pacing=found.redis).late
         cursor.execute(_FIGURES, {"most": COUNTED})
         (
@@ -134,9 +131,4 @@ def _read_signs(found: Survey) -> None:
 
 
 def _read_queues(found: Survey) -> None:
-    options = {"socket_timeout": PATIENCE_SECONDS, "socket_connect_timeout": PATIENCE_SECONDS}
-    with current_app.connection_for_read(transport_options=options) as broker:
-        broker.ensure_connection(max_retries=1, interval_start=0)
-        # kombu declares queues only where they exist, and to Redis an empty one does not; its length it always knows.
-        size: Callable[[str], int] = broker.default_channel._size  # type: ignore[attr-defined]
-        found.queue_depths = {name: size(name) for name in QUEUES}
+    found.queue_depths = depths()

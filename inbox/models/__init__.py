@@ -5,8 +5,10 @@ from inbox.models.fetched_object import FetchedObject
 from inbox.models.operation import Operation
 from inbox.models.received_event import ReceivedEvent
 from inbox.models.refusal_count import RefusalCount
+from inbox.models.refusal_total import RefusalTotal
 from inbox.models.source import Source
 from inbox.models.source_secret import SourceSecret
+from inbox.models.source_tally import SourceTally
 
 __all__ = [
     "DeadLetter",
@@ -14,7 +16,9 @@ __all__ = [
     "Operation",
     "ReceivedEvent",
     "RefusalCount",
+    "RefusalTotal",
     "Resolution",
     "Source",
     "SourceSecret",
+    "SourceTally",
 ]

@@ -90,6 +90,11 @@ class ReceivedEvent(models.Model):
                 name="received_event_in_order",
                 condition=Q(status__in=["received", "processing"]) & ~Q(ordering_key=""),
             ),
+            models.Index(
+                fields=["source", "received_at"],
+                name="received_event_unfinished",
+                condition=Q(status__in=["received", "processing"]),
+            ),
             models.Index(fields=["source", "-id"], name="received_event_by_source"),
             models.Index(fields=["event_id"], name="received_event_by_id"),
             models.Index(fields=["received_at"], name="received_event_by_age"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import connection
 
-from inbox import dispatch
+from inbox import dispatch, signs
 
 logger = logging.getLogger(__name__)
 
@@ -42,4 +42,6 @@ def sweep() -> DueSwept:
     oldest = max(overdue.values(), default=0.0)
     if oldest > OVERDUE_SECONDS:
         logger.warning("received events have been due for %.0f s: messages were lost or workers are behind", oldest)
-    return DueSwept(len(overdue), dispatch.wake(list(overdue)) if overdue else 0, oldest)
+    rung = dispatch.wake(list(overdue)) if overdue else 0
+    signs.note("due")
+    return DueSwept(len(overdue), rung, oldest)

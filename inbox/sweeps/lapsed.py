@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from inbox import signs
 from inbox.transitions.lapse import lapse
 
 logger = logging.getLogger(__name__)
@@ -34,4 +35,5 @@ def sweep(rng: Random | None = None) -> LapsedSwept:
             break
     if swept.lapsed:
         logger.warning("%d leases of received events ran out, %d of them are dead letters", swept.lapsed, swept.dead)
+    signs.note("lapsed")
     return swept

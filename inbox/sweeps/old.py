@@ -2,6 +2,7 @@
 
 from django.utils import timezone
 
+from inbox import signs
 from inbox.prune import Pruned, prune
 
 BUDGET_SECONDS = 30.0
@@ -10,4 +11,6 @@ BUDGET_SECONDS = 30.0
 
 def sweep(budget_seconds: float = BUDGET_SECONDS) -> Pruned:
     """One budget's worth, by the configured retention."""
-    return prune(now=timezone.now(), budget_seconds=budget_seconds)
+    pruned = prune(now=timezone.now(), budget_seconds=budget_seconds)
+    signs.note("old")
+    return pruned

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inbox import signs
 from inbox.alerts import announce
 
 
@@ -14,4 +15,6 @@ class UnannouncedSwept:
 
 def sweep() -> UnannouncedSwept:
     """One mail's worth; what is more waits half a minute for the next."""
-    return UnannouncedSwept(announce())
+    announced = announce()
+    signs.note("unannounced")
+    return UnannouncedSwept(announced)

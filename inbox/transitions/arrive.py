@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from inbox.errors import FailureClass
 from inbox.transitions.bury import bury
+from inbox.transitions.tally import NOTHING, count_failure, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +40,27 @@ class Stored:
 
 # The unique constraint decides who is first; whoever comes second waits for the first one's commit and is counted. A
 # row that this statement inserted has no xmax: that tells an insert from an update.
-_ARRIVE = """
-INSERT INTO inbox_receivedevent AS stored (
-    source_id, event_id, type, body, payload, content_type, headers, fingerprint, received_at, occurred_at,
-    ordering_key, status, attempt_count, budget_offset, next_attempt_at, finished_at, duplicates, conflicts, handler,
-    reason, failures)
-VALUES (%(source_id)s, %(event_id)s, %(type)s, %(body)s, %(payload)s, %(content_type)s, %(headers)s, %(fingerprint)s,
-    now(), %(occurred_at)s, %(ordering_key)s, %(status)s, 0, 0,
-    CASE %(status)s WHEN 'received' THEN now() END, CASE %(status)s WHEN 'dead' THEN now() END, 0, 0, '', %(reason)s,
-    '[]')
-ON CONFLICT (source_id, event_id) DO UPDATE
-SET duplicates = stored.duplicates + 1, last_duplicate_at = now(),
-    conflicts = stored.conflicts + (stored.fingerprint <> excluded.fingerprint)::int
-RETURNING id, xmax = 0, fingerprint <> %(fingerprint)s
-"""
+_ARRIVE = f"""
+WITH arrived AS (
+    INSERT INTO inbox_receivedevent AS stored (
+        source_id, event_id, type, body, payload, content_type, headers, fingerprint, received_at, occurred_at,
+        ordering_key, status, attempt_count, budget_offset, next_attempt_at, finished_at, duplicates, conflicts,
+        handler, reason, failures)
+    VALUES (%(source)s, %(event_id)s, %(type)s, %(body)s, %(payload)s, %(content_type)s, %(headers)s, %(fingerprint)s,
+        now(), %(occurred_at)s, %(ordering_key)s, %(status)s, 0, 0,
+        CASE %(status)s WHEN 'received' THEN now() END, CASE %(status)s WHEN 'dead' THEN now() END, 0, 0, '',
+        %(reason)s, '[]')
+    ON CONFLICT (source_id, event_id) DO UPDATE
+    SET duplicates = stored.duplicates + 1, last_duplicate_at = now(),
+        conflicts = stored.conflicts + (stored.fingerprint <> excluded.fingerprint)::int
+    RETURNING id, xmax = 0 AS is_new, fingerprint <> %(fingerprint)s AS has_other_body
+), counted AS (
+    SELECT is_new::int AS received, (NOT is_new)::int AS duplicates, has_other_body::int AS conflicts,
+           0 AS latency_ms_total, {NOTHING} AS finished, {NOTHING} AS failed, {NOTHING} AS latency
+    FROM arrived
+), {tally("received", "duplicates", "conflicts")}
+SELECT id, is_new, has_other_body FROM arrived
+"""  # noqa: S608  # every part is a constant of ours
 
 
 def arrive(arrival: Arrival) -> Stored:
@@ -66,12 +74,13 @@ def arrive_poisoned(arrival: Arrival, reason: str) -> Stored:
         stored = _insert(arrival, "dead", reason)
         if stored.is_new:
             bury(stored.id, FailureClass.POISON, reason)
+            count_failure(arrival.source_id, FailureClass.POISON, is_dead=True)
     return stored
 
 
 def _insert(arrival: Arrival, status: str, reason: str) -> Stored:
     values: dict[str, Any] = {
-        "source_id": arrival.source_id,
+        "source": arrival.source_id,
         "event_id": arrival.event_id,
         "type": arrival.type,
         "body": arrival.body,

@@ -15,6 +15,7 @@ from inbox import lines
 from inbox.errors import FailureClass
 from inbox.retries import delay_seconds
 from inbox.transitions.bury import bury
+from inbox.transitions.tally import count_failure
 
 REASON: Final = "The worker stopped before it recorded a result, or took longer than the handler's lease."
 
@@ -29,7 +30,7 @@ class Lapsed:
 
 # Rows that a late worker is settling at this moment are skipped: it wins.
 _LAPSED = """
-SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at, event_id,
+SELECT id, attempt_count, attempt_count - budget_offset, lease_expires_at, source_id, event_id,
        (SELECT slug FROM inbox_source WHERE id = source_id)
 FROM inbox_receivedevent
 WHERE status = 'processing' AND lease_expires_at <= now()
@@ -62,6 +63,8 @@ def lapse(page: int, rng: Random) -> Lapsed:
         lines.LAPSED.say_on_commit(_facts(row, row[0] in dead) for row in rows)
         for id in dead:
             bury(id, FailureClass.CRASHED, REASON)
+        for (*_, source_id, _, _), move in zip(rows, moves, strict=True):
+            count_failure(source_id, FailureClass.CRASHED, is_dead=move["delay"] is None)
     return Lapsed(len(moves), len(dead))
 
 
@@ -79,7 +82,7 @@ def _move(row: tuple[Any, ...], rng: Random) -> dict[str, Any]:
 
 
 def _facts(row: tuple[Any, ...], is_dead: bool) -> dict[str, object]:
-    id, attempt, _, _, event_id, source = row
+    id, attempt, _, _, _, event_id, source = row
     return {
         "source": source,
         "event_id": event_id,

@@ -37,7 +37,17 @@ WITH old AS (
 DELETE FROM inbox_receivedevent event USING old WHERE event.id = old.id
 """
 
-_REFUSALS = "DELETE FROM inbox_refusalcount WHERE day < %(before)s::date"
+# What goes is added to the totals, so that all refusals there ever were is a number that never goes down.
+_REFUSALS = """
+WITH old AS (
+    DELETE FROM inbox_refusalcount WHERE day < %(before)s::date RETURNING id, source_id, reason, count
+), kept AS (
+    INSERT INTO inbox_refusaltotal AS total (source_id, reason, count)
+    SELECT source_id, reason, sum(count) FROM old GROUP BY source_id, reason ORDER BY source_id, reason
+    ON CONFLICT (source_id, reason) DO UPDATE SET count = total.count + excluded.count
+)
+SELECT id FROM old
+"""
 
 _FETCHED = """
 DELETE FROM inbox_fetchedobject WHERE id IN (

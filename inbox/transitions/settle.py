@@ -6,17 +6,26 @@ from typing import Any
 from django.db import connection, transaction
 
 from inbox.errors import FailureClass
-from inbox.statuses import Result
+from inbox.statuses import Result, Status
 from inbox.transitions.bury import bury
 from inbox.transitions.claim import Claimed
+from inbox.transitions.tally import FINISHED, LATENCY_BUCKET, NOTHING, count_failure, one, tally
 
 # The clock of this moment, not of the transaction's beginning: the handler ran in between.
-_FINISH = """
-UPDATE inbox_receivedevent
-SET status = %(status)s, finished_at = clock_timestamp(), lease_token = NULL, lease_expires_at = NULL,
-    handler = %(handler)s, reason = %(reason)s
-WHERE id = %(id)s AND status = 'processing' AND lease_token = %(token)s
-"""
+_FINISH = f"""
+WITH moved AS (
+    UPDATE inbox_receivedevent
+    SET status = %(status)s, finished_at = clock_timestamp(), lease_token = NULL, lease_expires_at = NULL,
+        handler = %(handler)s, reason = %(reason)s
+    WHERE id = %(id)s AND status = 'processing' AND lease_token = %(token)s
+    RETURNING id, greatest(extract(epoch FROM finished_at - received_at) * 1000, 0)::bigint AS took_ms
+), counted AS (
+    SELECT 0 AS received, 0 AS duplicates, 0 AS conflicts, took_ms AS latency_ms_total, {NOTHING} AS failed,
+           {one("finished", "%(result)s")} AS finished, {one("latency", "bucket")} AS latency
+    FROM moved CROSS JOIN LATERAL (SELECT {LATENCY_BUCKET.format("took_ms")} AS bucket) AS judged
+), {tally("latency_ms_total", finished="%(result)s", latency="array_position(excluded.latency, 1)")}
+SELECT id FROM moved
+"""  # noqa: S608  # every part is a constant of ours
 
 _FAIL = """
 UPDATE inbox_receivedevent
@@ -31,7 +40,8 @@ WHERE id = %(id)s AND status = 'processing' AND lease_token = %(token)s
 
 def finish(claimed: Claimed, result: Result, *, handler: str, reason: str = "") -> bool:
     """Mark the event as done, in the caller's transaction; False when the lease is lost: undo everything then."""
-    return _move(_FINISH, claimed, {"status": result, "handler": handler, "reason": reason})
+    position = FINISHED.index(Status(result)) + 1
+    return _move(_FINISH, claimed, {"status": result, "result": position, "handler": handler, "reason": reason})
 
 
 def fail(
@@ -60,10 +70,12 @@ def fail(
         moved = _move(_FAIL, claimed, values)
         if moved and delay_seconds is None:
             bury(claimed.id, failure, reason)
+        if moved:
+            count_failure(claimed.source_id, failure, is_dead=delay_seconds is None)
     return moved
 
 
 def _move(statement: str, claimed: Claimed, values: dict[str, Any]) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(statement, values | {"id": claimed.id, "token": str(claimed.token)})
+        cursor.execute(statement, values | {"id": claimed.id, "token": str(claimed.token), "source": claimed.source_id})
         return bool(cursor.rowcount)

@@ -20,6 +20,7 @@ from deliveries.watch.figures import Backlog, Figures, backlog, overall
 from deliveries.watch.survey import COUNTED, Survey, survey
 
 CLEAR_SCREEN: Final = "\033[H\033[2J"
+WATCH_SECONDS: Final = 2.0
 
 
 class Command(BaseCommand):
@@ -30,23 +31,32 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print a JSON object; with --watch, one a line.")
-        parser.add_argument("--watch", type=float, metavar="SECONDS", help="Look again and again, until Ctrl-C.")
+        parser.add_argument(
+            "--watch",
+            type=float,
+            nargs="?",
+            const=WATCH_SECONDS,
+            metavar="SECONDS",
+            help=f"Look again and again, every {WATCH_SECONDS:g} s unless you say otherwise. Ctrl-C ends it, with 0.",
+        )
 
     def handle(self, **options: Any) -> None:
         every = options["watch"]
-        if every is not None and not every > 0:
+        if every is None:
+            if not self._look(as_json=options["json"]).is_healthy:
+                sys.exit(1)
+            return
+        if not every > 0:
             raise CommandError("--watch: more than 0 seconds.")
-        found = self._look(as_json=options["json"])
+        # Whoever watches sees for themselves; how it stood when they had seen enough is no error.
         with contextlib.suppress(KeyboardInterrupt):
-            while every is not None:
+            while True:
+                self._look(as_json=options["json"], clears=True)
                 time.sleep(every)
                 # A database that went away meanwhile is asked over a new connection.
                 close_old_connections()
-                found = self._look(as_json=options["json"], is_again=True)
-        if not found.is_healthy:
-            sys.exit(1)
 
-    def _look(self, *, as_json: bool, is_again: bool = False) -> Survey:
+    def _look(self, *, as_json: bool, clears: bool = False) -> Survey:
         found = survey()
         # A database that is away would be waited for again at every question.
         figures = _figures() if found.database else None
@@ -57,8 +67,8 @@ class Command(BaseCommand):
             words |= {name: told for name, told, _, _ in sections}
             self.stdout.write(json.dumps({"healthy": found.is_healthy, **asdict(found), **words}))
         else:
-            if is_again:
-                self.stdout.write(CLEAR_SCREEN if self.stdout.isatty() else "")
+            if clears and self.stdout.isatty():
+                self.stdout.write(CLEAR_SCREEN, ending="")
             self.stdout.write("\n".join([*_lines(found), *(_figure_lines(*figures) if figures else [])]))
             for _, _, lines, _ in sections:
                 self.stdout.write("\n".join(["", *lines]) if lines else "")

@@ -10,8 +10,19 @@ from django.apps import apps
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from deliveries.models import Attempt, DeadLetter, Delivery, EndpointHealth, EndpointSpan, Event, Notice, Operation
+from deliveries.models import (
+    Attempt,
+    DeadLetter,
+    Delivery,
+    EndpointHealth,
+    EndpointSpan,
+    Event,
+    Notice,
+    Operation,
+    TrafficTotal,
+)
 from deliveries.statuses import Status
+from deliveries.transitions.close import close_minutes
 from endpoints.models import Endpoint, RetryPolicy, SigningSecret
 from endpoints.rotation import rotate
 from tests.factories import make_dead_letter, make_delivered, make_endpoint, make_event
@@ -72,6 +83,11 @@ def span() -> models.QuerySet:
     return EndpointSpan.objects.filter(endpoint=make_delivered().endpoint)
 
 
+def total() -> models.QuerySet:
+    close_minutes()
+    return TrafficTotal.objects.all()
+
+
 def endpoint() -> models.QuerySet:
     return Endpoint.objects.filter(pk=make_endpoint().pk)
 
@@ -126,6 +142,7 @@ ILLEGAL: list[tuple[str, Callable[[], models.QuerySet], dict[str, Any]]] = [
     ("operation_stopped_by_somebody_or_not_at_all", operation, {"stopped_by": "somebody"}),
     ("endpoint_span_is_a_minute_or_an_hour", span, {"minutes": 5}),
     ("endpoint_span_delivers_at_most_its_attempts", span, {"delivered": 2}),
+    ("traffic_total_is_one_row", total, {"id": 2}),
     ("endpoint_state_is_known", endpoint, {"state": "asleep"}),
     ("endpoint_url_is_not_empty", endpoint, {"url": ""}),
     ("endpoint_subscribes_to_something", endpoint, {"event_types": []}),

@@ -25,6 +25,7 @@ from endpoints import availability
 from tests.broker import CLOSED_PORT, away
 from tests.factories import backdate, lease, make_dead_letter, make_delivered, make_endpoint, make_event
 from tests.integration.deliveries.test_racing import in_another_connection
+from tests.integration.inbox.conftest import make_sender
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_redis")]
 
@@ -266,7 +267,7 @@ def test_a_look_reads_indexes_of_what_is_unfinished_and_never_the_finished_rows(
         cursor.execute(
             "UPDATE deliveries_delivery SET status = 'delivered', next_attempt_at = NULL, finished_at = now()"
         )
-        cursor.execute(surveying._BOUNDED, ["3000ms"])
+        cursor.execute(surveying.BOUNDED, ["3000ms"])
         cursor.execute("EXPLAIN " + surveying._FIGURES, {"most": surveying.COUNTED})
         plan = "\n".join(row[0] for row in cursor.fetchall())
 
@@ -345,8 +346,41 @@ class TestTheCommand:
 
         assert "1 or more pending" in self.run()[0]
 
+    def test_it_says_how_the_inbox_is_doing(self, running, settings, tmp_path):
+        settings.STATIC_ROOT = str(tmp_path)
+        sender = make_sender(slug="status-shop")
+        sender.post()
+
+        said, parsed = self.run()[0], json.loads(self.run("--json")[0])
+
+        assert "status-shop\n  24 hours      1 received, 0 repeats" in said
+        assert "now           1 wait" in said
+        assert parsed["inbox"]["status-shop"]["received"] == 1
+
     @pytest.mark.django_db(transaction=True)
-    def test_a_watch_looks_again_until_it_is_interrupted(self, running, monkeypatch):
+    @pytest.mark.parametrize(("asked", "every"), [(("--watch", "5"), 5.0), (("--watch",), 2.0)])
+    def test_a_watch_looks_again_until_it_is_interrupted_which_is_no_error(self, asked, every, watched):
+        said, status = self.run("--json", *asked)
+
+        assert [json.loads(line)["healthy"] for line in said.splitlines()] == [False] * 3
+        assert (watched, status) == ([every] * 3, 0)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_watch_clears_a_terminal_before_each_look_and_nothing_else(self, running, watched):
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        terminal = Terminal()
+        call_command("pipeline_status", "--watch", stdout=terminal)
+
+        looks = terminal.getvalue().split(pipeline_status.CLEAR_SCREEN)
+        assert [look.splitlines()[:1] for look in looks] == [[], *[["Healthy: work moves."]] * 3]
+        assert "\033" not in self.run()[0]
+
+    @pytest.fixture
+    def watched(self, monkeypatch):
+        """The waits of a watch, which is interrupted during the third."""
         naps = []
 
         def nap(seconds):
@@ -355,9 +389,7 @@ class TestTheCommand:
                 raise KeyboardInterrupt
 
         monkeypatch.setattr("time.sleep", nap)
-        said, status = self.run("--json", "--watch", "5")
-
-        assert (len(said.splitlines()), naps, status) == (3, [5.0, 5.0, 5.0], 0)
+        return naps
 
     def test_a_watch_takes_time_between_looks(self):
         with pytest.raises(CommandError, match="--watch"):

@@ -8,7 +8,17 @@ from django.apps import apps
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from inbox.models import DeadLetter, FetchedObject, Operation, ReceivedEvent, RefusalCount, Source, SourceSecret
+from inbox.models import (
+    DeadLetter,
+    FetchedObject,
+    Operation,
+    ReceivedEvent,
+    RefusalCount,
+    RefusalTotal,
+    Source,
+    SourceSecret,
+    SourceTally,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +53,8 @@ REPEATED = [
     ("received_event_once_per_source_and_id", ReceivedEvent),
     ("inbox_dead_letter_open_once_per_event", DeadLetter),
     ("refusal_counted_once_per_source_day_reason_and_keys", RefusalCount),
+    ("refusal_total_once_per_source_and_reason", RefusalTotal),
+    ("source_tally_once_per_minute_and_slot", SourceTally),
     ("fetched_object_once_per_source_and_key", FetchedObject),
 ]
 
@@ -54,6 +66,8 @@ def legal(sender):
     sender.post(id="waiting")
     # Counted without a source: nulls are equal here.
     RefusalCount.objects.create(day=NOW.date(), reason="unknown-source", count=1, last_at=NOW)
+    RefusalTotal.objects.create(reason="unknown-source", count=1)
+    SourceTally.objects.update(starts_at=None)
     FetchedObject.objects.create(source=sender.source, key="1", fetched_at=NOW)
     Operation.objects.create(kind="redrive", actor="a test")
     return lambda model: model.objects.exclude(status="dead") if model is ReceivedEvent else model.objects.all()
