@@ -53,6 +53,8 @@ def worker_environment(mail_dir: Path) -> dict[str, str]:
         "DJANGO_EMAIL_FILE_PATH": str(mail_dir),
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
         "PYTHONUNBUFFERED": "1",
+        # Who is up says so at INFO.
+        "LOG_LEVEL": "INFO",
     }
 
 

@@ -140,7 +140,8 @@ class Crew:
             self._running[name] = subprocess.Popen(
                 self.commands[name],
                 cwd=ROOT,
-                env={**os.environ, **hooks, **self._extra.get(name, {})},
+                # Who is up says so at INFO.
+                env={**os.environ, "LOG_LEVEL": "INFO", **hooks, **self._extra.get(name, {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -115,3 +115,21 @@ def test_a_bench_whose_promise_was_broken_says_how_often_and_fails(monkeypatch, 
 
     assert command.main(["loopback"]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == '{"missing": 1}'
+
+
+def test_all_benches_run_each_by_itself_and_one_that_fails_stops_none(monkeypatch, capfd):
+    code = """
+import sys
+print("measuring", sys.argv[-1])
+print('{"%s": 1}' % sys.argv[-1])
+sys.exit(sys.argv[-1] == "second")
+"""
+    monkeypatch.setattr(command, "BENCHES", ("first", "second", "third"))
+    monkeypatch.setattr(command, "COMMAND", [sys.executable, "-c", code])
+
+    assert command.main([]) == 1
+    printed = capfd.readouterr().out.splitlines()
+    assert [line for line in printed if line.startswith("measuring")] == [
+        f"measuring {name}" for name in ("first", "second", "third")
+    ]
+    assert printed[-1] == '{"first": 1, "second": 1, "third": 1}'
