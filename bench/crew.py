@@ -12,6 +12,7 @@ from typing import Self
 
 from bench.errors import BenchFailed
 from bench.leash import READY_FOLDER
+from webhooks_project.roles import ENVIRONMENT
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 START_SECONDS = 30.0
@@ -89,7 +90,7 @@ class Crew:
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
         # Logged as in production, a line for each attempt, unless the caller says otherwise.
-        environment = {"LOG_FORMAT": "json", **os.environ, READY_FOLDER: self._folder.name}
+        environment = {**ENVIRONMENT, "LOG_FORMAT": "json", **os.environ, READY_FOLDER: self._folder.name}
         with (Path(self._folder.name) / f"{number}.log").open("wb") as log:
             return subprocess.Popen(
                 self._command(number),

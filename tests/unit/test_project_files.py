@@ -99,6 +99,12 @@ def test_the_image_does_not_run_as_root():
     assert users[-1] not in {"root", "0"}
 
 
+def test_the_image_gives_every_process_what_the_stack_gives_it():
+    text = (ROOT / "Dockerfile").read_text()
+    for name, value in roles.ENVIRONMENT.items():
+        assert re.search(rf"^(ENV|   ) {name}={value}( |$)", text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", REQUIREMENTS)
 def test_every_requirement_is_pinned_to_one_version(name):
     for line in requirement_lines(name):

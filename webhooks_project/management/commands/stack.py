@@ -63,7 +63,7 @@ def _environment() -> dict[str, str]:
     # Celery warns at length about root; on a development machine in a container that is everybody.
     quiet = "ignore:You're running the worker with superuser privileges"
     warnings = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), quiet]))
-    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": warnings}
+    return {**roles.ENVIRONMENT, **os.environ, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": warnings}
 
 
 def _children(options: dict[str, Any]) -> list[Child]:
