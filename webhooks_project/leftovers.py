@@ -7,12 +7,18 @@ import contextlib
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
 
 from webhooks_project.embedded import processes
+
+RELEASE_SECONDS = 1.0
+"""A child of a killed stack that was just being started holds its lock until it runs its own program."""
+
+LOOK_SECONDS = 0.02
 
 SAME_START_SECONDS = 1.0
 """Two readings of one process's start time agree within this; a reused id is younger by far."""
@@ -29,11 +35,19 @@ class ChildRecord:
         data_dir.mkdir(parents=True, exist_ok=True)
         self._path = data_dir / "stack.json"
         self._lock = os.open(data_dir / "stack.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + RELEASE_SECONDS
+        while not self._is_locked():
+            if time.monotonic() > deadline:
+                os.close(self._lock)
+                raise StackRunning(f"Another stack is running on {data_dir}. Stop it, or set HOLDFAST_DATA_DIR.")
+            time.sleep(LOOK_SECONDS)
+
+    def _is_locked(self) -> bool:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._lock)
-            raise StackRunning(f"Another stack is running on {data_dir}. Stop it, or set HOLDFAST_DATA_DIR.") from None
+            return False
+        return True
 
     def end_leftovers(self) -> int:
         """End what a killed stack left running; return how many there were."""
