@@ -103,4 +103,5 @@ def share(value: float | None) -> str:
 
 
 def _percentiles(latencies: dict[str, float | None]) -> str:
-    return ", ".join(f"{name} {EMPTY if ms is None else took(round(ms))}" for name, ms in latencies.items())
+    known = [f"{name} {took(round(ms))}" for name, ms in latencies.items() if ms is not None]
+    return ", ".join(known) or EMPTY
