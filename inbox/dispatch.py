@@ -17,8 +17,6 @@ from inbox.redis_client import redis_client
 
 logger = logging.getLogger(__name__)
 
-_client = redis_client
-
 BELL_SECONDS: Final = 10
 """How long a bell counts as ringing: after that a message that got lost, or whose worker died, is sent again. Where
 workers are far behind, one a span and source piles up; each that comes too late costs a claim that finds nothing."""
@@ -44,7 +42,7 @@ def wake(source_ids: Collection[int], clock: Callable[[], float] = time.monotoni
     rung: list[int] = []
     try:
         for id in sorted(source_ids):
-            if _client().set(_bell(id), 1, nx=True, ex=BELL_SECONDS):
+            if redis_client().set(_bell(id), 1, nx=True, ex=BELL_SECONDS):
                 rung.append(id)
                 current_app.send_task(PROCESS, args=[id], queue=QUEUE)
     except _UNREACHABLE as error:
@@ -64,7 +62,7 @@ def silence(source_id: int) -> None:
 def _forget(source_ids: list[int]) -> None:
     try:
         for id in source_ids:
-            _client().delete(_bell(id))
+            redis_client().delete(_bell(id))
     except _UNREACHABLE as error:
         logger.warning("a bell rings on for at most %d s: %s", BELL_SECONDS, error)
 

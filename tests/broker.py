@@ -8,6 +8,7 @@ import pytest
 from django.test import override_settings
 
 from deliveries.redis_client import redis_client
+from inbox.redis_client import redis_client as inbox_redis_client
 
 CLOSED_PORT = "redis://127.0.0.1:1/0"
 
@@ -30,7 +31,8 @@ def broker_away() -> Iterator[None]:
 @pytest.fixture
 def hung_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A Redis that takes connections and answers nothing; the socket it listens on."""
-    monkeypatch.setattr("deliveries.redis_client.ANSWER_SECONDS", 0.1)
+    for app in ("deliveries", "inbox"):
+        monkeypatch.setattr(f"{app}.redis_client.ANSWER_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         with away(f"redis://127.0.0.1:{listening.getsockname()[1]}/0"):
@@ -39,4 +41,5 @@ def hung_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 
 def _forget_clients() -> None:
     # The client is made once a process; the next use reads the settings again.
-    redis_client.cache_clear()
+    for client in (redis_client, inbox_redis_client):
+        client.cache_clear()

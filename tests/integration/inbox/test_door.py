@@ -18,8 +18,10 @@ from inbox.caps import DEFAULT_CAP_BYTES
 from inbox.models import DeadLetter, ReceivedEvent, RefusalCount, Source
 from inbox.reading import LengthRequired, TooLarge, read_body
 from inbox.replies import reply
-from tests.broker import away
+from tests.broker import away, hung_redis
 from tests.integration.inbox.conftest import make_sender, make_source
+
+__all__ = ["hung_redis"]
 
 pytestmark = pytest.mark.django_db
 
@@ -282,9 +284,7 @@ def test_the_door_rings_once_for_many_events(sender, monkeypatch):
 
 def test_a_broker_that_is_away_does_not_fail_the_door(sender):
     with away():
-        dispatch._client.cache_clear()
         answers = [sender.post({}).status_code for _ in range(3)]
-    dispatch._client.cache_clear()
 
     assert answers == [200] * 3
     assert ReceivedEvent.objects.filter(status="received").count() == 3
@@ -297,12 +297,21 @@ def test_a_broker_that_is_away_is_asked_once_in_five_seconds(sender, monkeypatch
         asked.append(now[0])
         raise OSError("nobody listens")
 
-    monkeypatch.setattr(dispatch, "_client", refuse)
+    monkeypatch.setattr(dispatch, "redis_client", refuse)
     for second in (100.0, 101.0, 104.9, 105.1):
         now[0] = second
         dispatch.wake([sender.source.pk], clock=lambda: now[0])
 
     assert sorted(set(asked)) == [100.0, 105.1]
+
+
+def test_the_door_waits_for_a_hung_broker_once(sender, hung_redis):
+    answers = [sender.post({}).status_code for _ in range(2)]
+
+    assert answers == [200] * 2
+    hung_redis.accept()[0].close()
+    with pytest.raises(BlockingIOError):
+        hung_redis.accept()
 
 
 def test_slack_reads_its_challenge_in_the_answer():
