@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from inbox import dispatch
 from inbox.models import DeadLetter, ReceivedEvent, Source
+from inbox.redis_client import redis_client
 from inbox.redrive import redrive
 from tests.acceptance.hurrying import take_back_received
 from tests.acceptance.waiting import eventually
@@ -41,7 +41,7 @@ def test_what_the_broker_forgot_is_processed_all_the_same(stack, post, name):
     ids = [f"{name}-{number}" for number in range(5)]
     for id in ids:
         post("order.paid", id)
-    dispatch._client().flushdb()
+    redis_client().flushdb()
 
     eventually(lambda: are_processed(ids), within=30)
     assert effects(ids) == sorted(ids)
